@@ -1,5 +1,7 @@
 #pragma once
 /// Forward declarations of the types that users name in their own headers.
+///
+/// Example: after this include a header can declare `void plot(const mlsysim::Workload&);`.
 
 #include <cstdint>
 

@@ -1,9 +1,12 @@
 #pragma once
-/// Version of the library. The build system, the Python package and the documentation read it from this file.
+/// Version of the library, as macros and as a text. The build, the Python package and the documentation read
+/// it here.
+///
+/// Example: `version_text` is "0.1.0".
 
 #include <string_view>
 
-// The three numbers serve `#if`; the text must say the same (the build refuses a mismatch).
+// The three numbers serve `#if`. The build fails where the text differs from them.
 #define MLSYSIM_VERSION_MAJOR 0
 #define MLSYSIM_VERSION_MINOR 1
 #define MLSYSIM_VERSION_PATCH 0

@@ -2,7 +2,8 @@
 
 usage: prose.py [--fix]
 
-README.md has at most 60 lines, a page at most 1,500 words, and all pages that people write at most 45,000. Code blocks are not counted, and a piece of
+README.md has at most 60 lines, a page at most 1,500 words, and all pages that people write at most 45,000. Of the sentences of all
+these pages at most 5 % have more than 30 words. Code blocks are not counted, and a piece of
 code in a line is one word. prose.json holds the words and faults that a page may have besides. Faults are sentences of more than 30 words and openings
 and words of the list below. The numbers in that file fall only: --fix writes smaller ones and never larger ones. Two sentences and a twentieth of the words are free, so that a changed fact needs
 no other work on its page. A page that is not in it may have one
@@ -19,7 +20,7 @@ LIMITS = pathlib.Path(__file__).with_name("prose.json")
 # Written by programs, with a test or a command that holds each of them to its source.
 MADE = {"docs/reference/errors.md", "docs/reference/accuracy.md", "docs/reference/trust.md", "docs/how-to/compiler-messages.md", "docs/reference/ledger.md", "docs/reference/league.md", "docs/reference/speed.md", "docs/reference/resolvers/README.md"}
 FREE_SENTENCES, FREE_WORDS = 2, 1.05
-PAGE_WORDS, ALL_WORDS, README_LINES, SENTENCE_WORDS = 1500, 45000, 60, 30
+PAGE_WORDS, ALL_WORDS, README_LINES, SENTENCE_WORDS, LONG_SHARE = 1500, 45000, 60, 30, 0.05
 LISTED = re.compile(r"\b(hangs? on|mends?|mended|nobody|rooms? of the house|asked backwards|smells? of|told apart|is no such)\b|^What [a-z ]+ is,|^Of (them|these|what)\b", re.I)
 
 
@@ -40,7 +41,8 @@ def sentences(text):
 def measure(page):
     text = page.read_text(encoding="utf-8")
     found = list(sentences(text))
-    return {"words": len(prose(text).split()), "faults": sum(len(s.split()) > SENTENCE_WORDS or bool(LISTED.search(s)) for s in found),
+    long = [len(s.split()) > SENTENCE_WORDS for s in found]
+    return {"words": len(prose(text).split()), "faults": sum(a or bool(LISTED.search(s)) for a, s in zip(long, found)), "long": sum(long),
             "sentences": len(found)}
 
 
@@ -60,6 +62,9 @@ def problems(measured, limits):
     total = sum(m["words"] for m in measured.values())
     if total > ALL_WORDS:
         yield f"all pages: {total} words, at most {ALL_WORDS}"
+    long, sentences = (sum(m[key] for m in measured.values()) for key in ("long", "sentences"))
+    if long > LONG_SHARE * sentences:
+        yield f"all pages: {long} of {sentences} sentences have more than {SENTENCE_WORDS} words, at most {LONG_SHARE:.0%}: divide some"
     lines = len((ROOT / "README.md").read_text().splitlines())
     if lines > README_LINES:
         yield f"README.md: {lines} lines, at most {README_LINES}"

@@ -87,10 +87,19 @@ class Prose(unittest.TestCase):
         self.assertEqual(4, self.measured("One `a b c` [two](there.md) three.\n\n```sh\nx y z\n```\n")["words"])
 
     def test_pages_keep_to_their_limits(self):
-        page = {"words": 1601, "faults": 3, "sentences": 10}
+        page = {"words": 1601, "faults": 3, "long": 0, "sentences": 10}
         self.assertEqual(2, len(list(prose.problems({"docs/a.md": page}, {}))))
         self.assertEqual([], list(prose.problems({"docs/a.md": page}, {"docs/a.md": {"words": 1550, "faults": 1}})))
         self.assertEqual(1, len(list(prose.problems({}, {"docs/gone.md": {"faults": 1}}))))
+
+    def test_few_sentences_of_all_pages_are_long(self):
+        measured = {"docs/a.md": {"words": 900, "faults": 2, "long": 2, "sentences": 30}, "docs/b.md": {"words": 90, "faults": 0, "long": 0, "sentences": 10}}
+        self.assertEqual([], list(prose.problems(measured, {})))
+        measured["docs/b.md"]["long"] = 1
+        found = list(prose.problems(measured, {}))
+        self.assertEqual(1, len(found))
+        self.assertIn("3 of 40 sentences", found[0])
+        self.assertEqual(1, self.measured(f"{' '.join(['Word'] * 31)}. A short one.\n")["long"])
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ def test_classes_describe_themselves():
     assert DistributedModel.produces.__name__ == "DistributedResult" and 14 in DistributedModel.walls
     schema = DistributedModel.schema()
     assert schema["inputs"][0]["name"] == "workload" and any(r["unit"] == "ms" for r in schema["outputs"])
-    assert DistributedModel.fallacies() and "Inputs" in DistributedModel.__doc__
+    assert DistributedModel.fallacies() and "Parameters" in DistributedModel.__doc__
     parameters = inspect.signature(SingleNodeModel.solve).parameters
     assert list(parameters)[:2] == ["workload", "hardware"] and parameters["batch_size"].default == 1
     assert SingleNodeModel.law and SingleNodeModel.source

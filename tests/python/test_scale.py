@@ -93,9 +93,9 @@ def test_workers_of_branch_and_bound_find_the_one_best_point(batch, workers, sha
 
 
 def test_a_shard_that_knows_the_best_value_looks_at_less(batch):
-    from mlsysim import explore, scale
+    from mlsysim import arguments, scale
 
-    question = (explore._axes(BIG), [("minimize", "cost_per_token")], ["ttft <= 2 s"], [], 1, None, False)
+    question = (arguments._axes(BIG), [("minimize", "cost_per_token")], ["ttft <= 2 s"], [], 1, None, False)
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         best, (_, points) = scale.bounded(pool, batch, question, shards=8)
     apart = [batch._core.bounded(*question, part, 8, float("inf")) for part in range(1, 9)]

@@ -1,10 +1,11 @@
-"""Predicts in closed form what a machine-learning workload does on a machine or a fleet.
+"""Predict whether a model fits on hardware, how fast it runs, what limits it and what it costs.
 
 >>> import mlsysim
->>> mlsysim.Engine.solve(mlsysim.Models.Llama3_8B, mlsysim.Hardware.H100).bottleneck
+>>> mlsysim.Engine.solve("Llama3_8B", "H100").bottleneck
 'memory'
 
-Names are loaded when they are first used, so that importing the package costs next to nothing.
+Estimates are closed-form equations over a zoo of devices, models and prices. `ask` describes a setup to evaluate, vary or optimize.
+Names are loaded on first use, so the import takes little time.
 """
 
 from . import compat

@@ -1,4 +1,4 @@
-"""Answers to questions about one subject: what a number hangs on, how sure it is, which input meets a condition."""
+"""Answers of `Subject`: sensitivity, solution, difference, uncertainty, intervals and derivation."""
 
 import json
 from functools import cached_property
@@ -13,12 +13,30 @@ def _valued(number, unit):
 
 
 class Lever:
-    """What one input does to a result.
+    """Effect of one input on a result.
 
-    input, meaning, unit, value, slope ("smooth", "kink", "step"), elasticity (None at a kink), elasticity_up,
-    elasticity_down, lower, upper (values of the input), at_lower, at_upper (relative change of the result there),
-    ceiling (relative change however far the input goes), matters_at (where an input without effect starts to have one),
-    words.
+    Attributes
+    ----------
+    input, meaning, unit : str
+        The input.
+    value : Quantity or float
+        Its value here.
+    slope : {"smooth", "kink", "step"}
+        Form of the dependence.
+    elasticity : float or None
+        Relative change of the result per relative change of the input; None at a kink.
+    elasticity_up, elasticity_down : float
+        Elasticities of the two sides.
+    lower, upper : Quantity or float
+        Changed values of the input.
+    at_lower, at_upper : float
+        Relative change of the result there.
+    ceiling : float
+        Relative change of the result however far the input goes.
+    matters_at : Quantity or float
+        Value at which an input without effect starts to have one.
+    words : str
+        The effect as a sentence.
     """
 
     __slots__ = ("input", "meaning", "unit", "value", "slope", "elasticity", "elasticity_up", "elasticity_down", "lower",
@@ -62,11 +80,24 @@ class _Answer:
 
 
 class Explanation(str):
-    """A derivation; as a string, its text.
+    """Derivation of a result; as a string, its text.
 
-    result, value, handed_in (what was not derived, in words), derivation (a tree of calls as plain data: law, equation,
-    source, inputs, results, operations, calls), operators (of the pass, where there is one), figures, assumptions,
-    markdown, latex.
+    Attributes
+    ----------
+    result : str
+        Name of the result.
+    value : Quantity or float
+        Its value.
+    derivation : dict
+        Tree of law calls: law, equation, source, inputs, results, operations, calls.
+    operators : list
+        Operators of the pass, if there is one.
+    handed_in : list of str
+        Values that are not derived.
+    figures, assumptions : list
+        Parameters with their sources, and values that were not given.
+    markdown, latex : str
+        The derivation in other formats.
     """
 
     def __new__(cls, core):
@@ -76,18 +107,28 @@ class Explanation(str):
 
     # The other forms are several times the work of the text, and mostly nobody asks for them.
     _data = cached_property(lambda self: json.loads(self._core.json()))
-    result = property(lambda self: self._data["metric"])
-    value = property(lambda self: _valued(self._data["value"], self._data["unit"]))
-    handed_in = property(lambda self: self._data["handed_in"])
-    derivation = property(lambda self: self._data["derivation"])
-    operators = property(lambda self: self._data["operators"])
-    figures = property(lambda self: self._data["figures"])
-    assumptions = property(lambda self: self._data["assumptions"])
+    result = property(lambda self: self._data["metric"], doc="Name of the result.")
+    value = property(lambda self: _valued(self._data["value"], self._data["unit"]), doc="Value of the result.")
+    handed_in = property(lambda self: self._data["handed_in"], doc="Values that are not derived, as sentences.")
+    derivation = property(lambda self: self._data["derivation"], doc="Tree of law calls as plain data.")
+    operators = property(lambda self: self._data["operators"], doc="Operators of the pass, if there is one.")
+    figures = property(lambda self: self._data["figures"], doc="Parameters with their sources.")
+    assumptions = property(lambda self: self._data["assumptions"], doc="Values that were not given.")
     markdown = cached_property(lambda self: self._core.markdown())
     latex = cached_property(lambda self: self._core.latex())
 
     def to_dict(self):
-        """The answer as plain data, ready for JSON."""
+        """Convert to plain data for JSON.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> mlsysim.ask("Llama3_8B", "H100").explain("itl").to_dict()["metric"]
+        'itl'
+        """
         return self._data
 
     def _repr_pretty_(self, printer, cycle):
@@ -98,7 +139,25 @@ class Explanation(str):
 
 
 class Sensitivity(_Answer):
-    """What a result hangs on: result, value, method, binding (what limits it, in words), levers, largest effect first."""
+    """Effects of inputs on a result, largest first. `sensitivity["batch_size"]` is one Lever.
+
+    Attributes
+    ----------
+    result : str
+        Name of the result.
+    value : Quantity or float
+        Its value.
+    binding : str
+        What limits the result.
+    levers : list of Lever
+        One for each input.
+    method : str
+        How slopes were computed.
+    assumptions : list
+        (name, value, source) of values that were not given.
+    warnings : list of str
+        Limits of the answer.
+    """
 
     def __init__(self, data, text):
         super().__init__(text, data)
@@ -115,7 +174,19 @@ class Sensitivity(_Answer):
         raise KeyError(name)
 
     def tornado(self):
-        """[(input, relative change at the lower value, at the upper value)], longest bar first."""
+        """List the bars of a tornado plot, longest first.
+
+        Returns
+        -------
+        list
+            (input, relative change of the result at the lower value, at the upper value).
+
+        Examples
+        --------
+        >>> bars = mlsysim.ask("Llama3_8B", "H100").sensitivity("itl", inputs=["hardware.memory.bandwidth"]).tornado()
+        >>> bars[0][1] > 0 > bars[0][2]
+        True
+        """
         return [(lever.input, lever.at_lower, lever.at_upper) for lever in self.levers]
 
     def _ipython_key_completions_(self):
@@ -131,7 +202,17 @@ class Sensitivity(_Answer):
 
 
 class Difference(_Answer):
-    """Difference of a result between two subjects: at_from, at_to, terms [(input, from, to, part, share)], largest first."""
+    """Difference of a result between two setups.
+
+    Attributes
+    ----------
+    result : str
+        Name of the result.
+    at_from, at_to : Quantity or float
+        The result in the first and second setup.
+    terms : list
+        (input, from, to, part, share) of each input, largest first. The parts add up to at_to - at_from.
+    """
 
     def __init__(self, data, text):
         super().__init__(text, data)
@@ -148,9 +229,22 @@ class Difference(_Answer):
 
 
 class Uncertainty(_Answer):
-    """Results under uncertainty: results {name: {value, mean, sd, low, median, high, linear_sd, outer_bounds, first_order {figure: share},
-    total {figure: share}}}, bottleneck, flips (share of the samples in which another part is the longest), ranking
-    {other, result, probability_below, flips} or None, assumptions [(name, distribution, source)] that the zoo's ranges brought."""
+    """Results with uncertain parameters. `uncertainty["itl"]` is the spread of one result.
+
+    Attributes
+    ----------
+    results : dict
+        {name: {value, mean, sd, low, median, high, linear_sd, outer_bounds, first_order, total}}. The last two are
+        {parameter: share of the variance}.
+    bottleneck : str
+        Part of the time that is the longest.
+    flips : float
+        Share of the samples in which another part is the longest.
+    ranking : dict or None
+        other, result, probability_below and flips of `against`.
+    assumptions : list
+        (name, distribution, source) of ranges from the zoo.
+    """
 
     def __init__(self, data, text):
         super().__init__(text, data)
@@ -179,8 +273,14 @@ class Uncertainty(_Answer):
 
 
 class Intervals(_Answer):
-    """Results with their intervals: intervals {name: {level, value, lower, upper, zoo_ranges (low, high), model_error (low, high) or
-    None, basis}}; basis says on how many measured rows the model's error rests and how far they are."""
+    """Intervals that should contain a share of measurements. `intervals["itl"]` is that of one result.
+
+    Attributes
+    ----------
+    intervals : dict
+        {name: {level, value, lower, upper, zoo_ranges, model_error, basis}}. zoo_ranges (low, high) is the part from uncertain
+        parameters, model_error that from errors on measured setups or None. basis says how many rows were measured how near.
+    """
 
     def __init__(self, data, text):
         super().__init__(text, data)
@@ -203,8 +303,23 @@ class Intervals(_Answer):
 
 
 class Solution(_Answer):
-    """An input that meets a condition: free, value, at_value (the result there), ranges (low, high) of all solutions,
-    exhaustive (none was missed), verification, memory (what does not fit where the condition alone would go further)."""
+    """Input that meets a condition.
+
+    Attributes
+    ----------
+    free : str
+        Name of the input.
+    value : Quantity or float
+        Its extreme value that meets the condition.
+    at_value : Quantity or float
+        The result there.
+    ranges : list
+        (low, high) of all solutions.
+    exhaustive : bool
+        Whether no solution can be missing; `verification` has the evidence.
+    memory : str
+        What does not fit where the condition alone would go further.
+    """
 
     feasible = True
 

@@ -23,10 +23,35 @@ def _comparison(compare):
 
 
 class QuantityArray:
-    """Numbers in one unit. A float64 array is taken as it is, without a copy.
+    """Array of numbers in one unit.
 
-    Sums keep the left unit; products and quotients are in the canonical base unit of their dimension; `to` shows
-    them in another. `magnitude` is the array itself.
+    Sums keep the left unit. Products and quotients are in the canonical base unit of their dimension.
+
+    Parameters
+    ----------
+    values : array_like, list of Quantity or list of str
+        Numbers, or quantities of one dimension. A float64 array is not copied.
+    unit : str, optional
+        Unit of the numbers; by default that of the first quantity, else none.
+
+    Attributes
+    ----------
+    magnitude : numpy array
+        The numbers.
+
+    Raises
+    ------
+    UnitError
+        The unit is not known.
+    DimensionError
+        The quantities have different dimensions.
+    InputError
+        The numbers are complex.
+
+    Examples
+    --------
+    >>> QuantityArray([1, 2], "TB/s").m_as("GB/s")
+    array([1000., 2000.])
     """
 
     __slots__ = ("magnitude", "_unit")
@@ -51,25 +76,29 @@ class QuantityArray:
 
     @property
     def m(self):
+        """The numbers; the same as `magnitude`."""
         return self.magnitude
 
     @property
     def units(self):
-        """The unit; equal to every spelling of the same unit."""
+        """The unit. It equals every spelling of the same unit."""
         return Unit(self._unit)
 
     u = units
 
     @property
     def shape(self):
+        """Extents of the array."""
         return self.magnitude.shape
 
     @property
     def size(self):
+        """Number of elements."""
         return self.magnitude.size
 
     @property
     def ndim(self):
+        """Number of dimensions."""
         return self.magnitude.ndim
 
     def _factor_to(self, unit):
@@ -83,7 +112,28 @@ class QuantityArray:
         return a * d, b * c
 
     def m_as(self, unit):
-        """The numbers in a unit; the array itself where the unit is its own."""
+        """Return the numbers in a unit.
+
+        Parameters
+        ----------
+        unit : str
+            A unit of the same dimension.
+
+        Returns
+        -------
+        numpy array
+            Not a copy if the array has this unit.
+
+        Raises
+        ------
+        DimensionError
+            The unit has another dimension.
+
+        Examples
+        --------
+        >>> QuantityArray([1.5], "s").m_as("ms")
+        array([1500.])
+        """
         if unit == self._unit:
             return self.magnitude
         up, down = self._factor_to(unit)
@@ -92,10 +142,41 @@ class QuantityArray:
         return self.magnitude / (down / up) if down >= up else self.magnitude * (up / down)
 
     def to(self, unit):
-        """The same values in another unit."""
+        """Convert to another unit.
+
+        Parameters
+        ----------
+        unit : str
+            A unit of the same dimension.
+
+        Returns
+        -------
+        QuantityArray
+
+        Raises
+        ------
+        DimensionError
+            The unit has another dimension.
+
+        Examples
+        --------
+        >>> QuantityArray([1.5], "s").to("ms")
+        QuantityArray([1500.0], 'ms')
+        """
         return QuantityArray(self.m_as(unit), unit)
 
     def to_base(self):
+        """Convert to the canonical base unit of the dimension (s, B, FLOP, J, ...).
+
+        Returns
+        -------
+        QuantityArray
+
+        Examples
+        --------
+        >>> QuantityArray([2], "GB").to_base()
+        QuantityArray([2000000000.0], 'B')
+        """
         return self.to(_canonical_unit(_exponents(self._unit)))
 
     @property
@@ -146,22 +227,149 @@ class QuantityArray:
         return QuantityArray(values, self._unit) if getattr(values, "ndim", 0) else Quantity(float(values), self._unit)
 
     def sum(self, axis=None, dtype=None, out=None):
-        """Over all elements, or along an axis."""
+        """Sum all elements, or those along an axis.
+
+        Parameters
+        ----------
+        axis : int, optional
+            The axis; all elements without one.
+        dtype, out
+            For calls by numpy; not supported.
+
+        Returns
+        -------
+        Quantity or QuantityArray
+
+        Raises
+        ------
+        InputError
+            `dtype` or `out` is given.
+
+        Examples
+        --------
+        >>> QuantityArray([1, 2], "GB").sum() == mlsysim.q("3 GB")
+        True
+        """
         return self._reduced("sum", axis, dtype, out)
 
     def mean(self, axis=None, dtype=None, out=None):
+        """Average all elements, or those along an axis.
+
+        Parameters
+        ----------
+        axis : int, optional
+            The axis; all elements without one.
+        dtype, out
+            For calls by numpy; not supported.
+
+        Returns
+        -------
+        Quantity or QuantityArray
+
+        Raises
+        ------
+        InputError
+            `dtype` or `out` is given.
+
+        Examples
+        --------
+        >>> QuantityArray([1, 3], "GB").mean() == mlsysim.q("2 GB")
+        True
+        """
         return self._reduced("mean", axis, dtype, out)
 
     def min(self, axis=None, out=None):
+        """Find the smallest element, or those along an axis.
+
+        Parameters
+        ----------
+        axis : int, optional
+            The axis; all elements without one.
+        out
+            For calls by numpy; not supported.
+
+        Returns
+        -------
+        Quantity or QuantityArray
+
+        Raises
+        ------
+        InputError
+            `out` is given.
+
+        Examples
+        --------
+        >>> QuantityArray([1, 3], "GB").min() == mlsysim.q("1 GB")
+        True
+        """
         return self._reduced("min", axis, None, out)
 
     def max(self, axis=None, out=None):
+        """Find the largest element, or those along an axis.
+
+        Parameters
+        ----------
+        axis : int, optional
+            The axis; all elements without one.
+        out
+            For calls by numpy; not supported.
+
+        Returns
+        -------
+        Quantity or QuantityArray
+
+        Raises
+        ------
+        InputError
+            `out` is given.
+
+        Examples
+        --------
+        >>> QuantityArray([1, 3], "GB").max() == mlsysim.q("3 GB")
+        True
+        """
         return self._reduced("max", axis, None, out)
 
     def argmin(self, axis=None, out=None):
+        """Find the index of the smallest element, or the indices along an axis.
+
+        Parameters
+        ----------
+        axis : int, optional
+            The axis; all elements without one.
+        out : numpy array, optional
+            Array for the indices along the axis.
+
+        Returns
+        -------
+        int or numpy array
+
+        Examples
+        --------
+        >>> QuantityArray([1, 3], "GB").argmin()
+        0
+        """
         return self.magnitude.argmin(axis=axis, out=out) if axis is not None else int(self.magnitude.argmin())
 
     def argmax(self, axis=None, out=None):
+        """Find the index of the largest element, or the indices along an axis.
+
+        Parameters
+        ----------
+        axis : int, optional
+            The axis; all elements without one.
+        out : numpy array, optional
+            Array for the indices along the axis.
+
+        Returns
+        -------
+        int or numpy array
+
+        Examples
+        --------
+        >>> QuantityArray([1, 3], "GB").argmax()
+        1
+        """
         return self.magnitude.argmax(axis=axis, out=out) if axis is not None else int(self.magnitude.argmax())
 
     def __neg__(self):

@@ -1,10 +1,18 @@
-"""The three tiers, as base classes for resolvers of one's own.
+"""Base classes of resolvers in three tiers.
 
-ForwardModel (alias BaseModel): Y = f(X). BaseSolver: X = f^-1(Y), or the gradient. BaseOptimizer: the best x within limits.
-A subclass names what it `requires` and the result class that it `produces`, and has one method `solve`.
+A ForwardModel (alias BaseModel) evaluates Y = f(X), a BaseSolver finds X for a target Y or a gradient, and a BaseOptimizer
+searches for the best X within limits. A subclass names what it `requires` and the result class that it `produces`, and has
+one method `solve`.
 
-The tiers are contracts: a model or a solver that runs an optimizer, and an optimizer that answers without a search, are refused
-when they do so, wherever they run.
+The tiers are contracts. A model or solver that runs an optimizer raises SolverError, and so does an optimizer without a search.
+
+>>> class Budget(mlsysim.ForwardModel):
+...     "Estimate the price of a device."
+...     requires, produces = ("hardware",), mlsysim.SolverResult
+...     def solve(self, hardware):
+...         return mlsysim.SolverResult()
+>>> Budget.resolver_type()
+'model'
 """
 
 from abc import ABC, abstractmethod
@@ -20,7 +28,17 @@ _defined = {}
 
 
 class BaseResolver(ABC):
-    """Base of everything that answers a question."""
+    """Base of models, solvers and optimizers.
+
+    Attributes
+    ----------
+    requires : tuple of str
+        Inputs that a caller has to give.
+    produces : class
+        Class of the results, derived from SolverResult.
+    walls : tuple of int
+        Walls that the resolver is about, 1 to 22.
+    """
 
     requires = ()
     produces = None
@@ -29,21 +47,74 @@ class BaseResolver(ABC):
 
     @abstractmethod
     def solve(self, **inputs):
-        """Answers; the arguments are the inputs."""
+        """Compute the result; the arguments are the inputs.
+
+        Parameters
+        ----------
+        **inputs
+            Inputs by name. "model" means "workload".
+
+        Returns
+        -------
+        SolverResult
+            An object of the class that `produces` names, or an Infeasible.
+
+        Raises
+        ------
+        Error
+            An input is missing, has the wrong unit or is out of range.
+
+        Examples
+        --------
+        >>> mlsysim.ServingModel().solve(model="Llama3_8B", hardware="H100").feasible
+        True
+        """
 
     @classmethod
     def resolver_type(cls):
-        """"model", "solver" or "optimizer"."""
+        """Name the tier.
+
+        Returns
+        -------
+        {"model", "solver", "optimizer"}
+
+        Examples
+        --------
+        >>> mlsysim.ServingModel.resolver_type()
+        'model'
+        """
         return cls._tier
 
     @classmethod
     def fallacies(cls):
-        """Common misconceptions and what is true instead."""
+        """List common misconceptions and the facts.
+
+        Returns
+        -------
+        dict
+            {misconception: fact}; empty for resolvers in Python that list none.
+
+        Examples
+        --------
+        >>> len(mlsysim.DistributedModel.fallacies()) > 0
+        True
+        """
         return {}
 
     @classmethod
     def schema(cls):
-        """What the resolver takes and gives."""
+        """Describe inputs and outputs as plain data.
+
+        Returns
+        -------
+        dict
+            resolver, type, walls, requires, produces and outputs; shipped resolvers add units, ranges and defaults.
+
+        Examples
+        --------
+        >>> mlsysim.ServingModel.schema()["produces"]
+        'ServingResult'
+        """
         produces = cls.produces
         return {
             "resolver": cls.__name__,
@@ -131,7 +202,10 @@ def _register(cls):
 
 
 class ForwardModel(BaseResolver):
-    """Y = f(X): evaluates one state. Deterministic; makes no decisions and loops over no options."""
+    """Base of models, which evaluate one state: Y = f(X).
+
+    A model is deterministic, makes no decisions and does not loop over options. BaseModel is the same class.
+    """
 
     _tier = "model"
 
@@ -140,12 +214,12 @@ BaseModel = ForwardModel
 
 
 class BaseSolver(BaseResolver):
-    """X = f^-1(Y): finds what meets a target."""
+    """Base of solvers, which find an input that meets a target: X = f^-1(Y)."""
 
     _tier = "solver"
 
 
 class BaseOptimizer(BaseResolver):
-    """Searches a space of designs for the best; its result derives from OptimizerResult."""
+    """Base of optimizers, which search a space for the best design. `produces` derives from OptimizerResult."""
 
     _tier = "optimizer"

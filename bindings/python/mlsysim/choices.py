@@ -4,9 +4,14 @@ __all__ = ["Choice"]
 
 
 class Choice(str):
-    """One of a list of names, such as 'memory'; it also equals the text by which the Python package of the same name calls it.
+    """Name from a closed list, such as 'memory'.
 
-    Its hash is that of its own text.
+    It also equals the text that the Python package mlsysim uses for it. Its hash is that of its own text.
+
+    Examples
+    --------
+    >>> mlsysim.Engine.solve("Llama3_8B", "H100").bottleneck == "Memory"
+    True
     """
 
     __slots__ = ()

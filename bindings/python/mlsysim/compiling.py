@@ -1,4 +1,4 @@
-"""What compilers of models leave behind: graph breaks, compile times, and what they say of a program."""
+"""Graph breaks and compile times of torch.compile, from the records that it leaves."""
 
 import json as _json
 import os as _os
@@ -9,15 +9,38 @@ __all__ = ["ingest"]
 
 
 def ingest(*paths, family="", model="", commit="", registry="", strict=False, keep_duplicates=False):
-    """Reads explain documents, texts and pickles of `torch._dynamo.explain`, and logs of TORCH_TRACE.
+    """Read records of torch.compile and group their graph breaks.
 
-    Files may be plain or gzip; folders are read with all files in them. Nothing that a pickle names is called.
-    Returns a dict: `records` (one per file, each an explain document with what the reader met), `by_type` and
-    `by_place` (breaks in groups, the most frequent first), `duplicates` and `notes`. Times are in seconds.
+    Parameters
+    ----------
+    *paths : path
+        Explain documents, texts and pickles of `torch._dynamo.explain`, and logs of TORCH_TRACE, plain or gzip. A folder stands for
+        all files in it. Pickles are read without a call of anything that they name.
+    family, model, commit : str, optional
+        Values for files that do not state theirs.
+    registry : path, optional
+        A graph_break_registry.json of another PyTorch.
+    strict : bool, default False
+        Whether damaged parts are errors. Otherwise they are counted.
+    keep_duplicates : bool, default False
+        Whether files with the same content are kept.
 
-    `family`, `model` and `commit` are for files that do not say theirs; `registry` is a graph_break_registry.json of
-    another PyTorch. `strict` refuses what is damaged instead of counting it. Raises InputError for what is none of
-    these.
+    Returns
+    -------
+    dict
+        records (one for each file), by_type and by_place (graph breaks in groups, most frequent first), duplicates and notes.
+        Times are in seconds.
+
+    Raises
+    ------
+    InputError
+        A file has none of these formats, or is damaged and `strict` is set.
+
+    Examples
+    --------
+    >>> from mlsysim import compiling
+    >>> compiling.ingest("explain.txt", model="bert")["records"][0]["graph_break_count"]    # doctest: +SKIP
+    23
     """
     names = [_os.fspath(path) for path in paths]
     words = {"family": family, "model": model, "commit": commit, "registry": _os.fspath(registry)}

@@ -1,9 +1,9 @@
-"""The Python part of `mlsysim course check`: imports a submission and hands its resolvers and laws to the program.
+"""Python part of `mlsysim course check`: imports a submission and grades its resolvers and laws.
 
-    python3 -m mlsysim.course grade FOLDER COURSE     grades as JSON, from the same checks as those of C++
-    python3 -m mlsysim.course kit FOLDER              what is wrong with the entry points of its pyproject.toml
+    python3 -m mlsysim.course grade FOLDER COURSE     grades as JSON, with the same checks as submissions in C++
+    python3 -m mlsysim.course kit FOLDER              problems of the entry points in its pyproject.toml
 
-A process of its own, so that a submission may crash, print and run for ever: after LIMIT_S seconds it is ended.
+It runs as a separate process, so that a submission may crash or print. After LIMIT_S seconds the process ends.
 """
 
 import importlib.util
@@ -74,7 +74,27 @@ def _kit(folder):
 
 
 def main(words):
-    """Runs the words of the command line. Its exit code."""
+    """Run a command of the course.
+
+    Parameters
+    ----------
+    words : list of str
+        ["grade", FOLDER, COURSE] or ["kit", FOLDER].
+
+    Returns
+    -------
+    int
+        Exit code; 0 if there is no problem.
+
+    Notes
+    -----
+    The command prints its answer and sets an alarm of LIMIT_S seconds.
+
+    Examples
+    --------
+    >>> main(["kit", "submission"])                                                         # doctest: +SKIP
+    0
+    """
     if hasattr(signal, "alarm"):
         signal.alarm(LIMIT_S)
     folder = pathlib.Path(words[1])

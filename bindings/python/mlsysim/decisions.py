@@ -1,8 +1,7 @@
-"""How many devices, which, and whether a number can be.
+"""Capacity planning: how many devices, which ones, and whether a stated rate is possible.
 
 >>> import mlsysim
->>> answer = mlsysim.size(mlsysim.Models.Llama3_70B, mlsysim.Hardware.H100, rate="10/s", ttft="p99 2 s", itl="30 ms",
-...                       seq_len=2048, output_tokens=256)
+>>> answer = mlsysim.size("Llama3_70B", "H100", rate="10/s", ttft="p99 2 s", itl="30 ms", seq_len=2048, output_tokens=256)
 >>> answer.feasible, answer.best["replicas"] >= 1
 (True, True)
 """
@@ -21,8 +20,25 @@ _QUESTION = ("ttft", "itl", "e2e", "tokens", "within", "most_devices", "most_rep
 
 
 class Size(_Answer):
-    """The plan with the fewest devices: `best`, `others`, `interval`, `headroom`, `launch`; or `reason` and `smallest_change` where
-    `feasible` is False."""
+    """Answer of `size`.
+
+    Attributes
+    ----------
+    feasible : bool
+        Whether a plan meets all limits.
+    best : dict
+        The plan with the fewest devices.
+    others : list of dict
+        Further plans.
+    interval : dict
+        level [%], and lower and upper number of devices.
+    headroom : float
+        Share of the rate, or of the time, that is left.
+    launch : str
+        Command that starts a replica.
+    reason, smallest_change : str
+        Why no plan exists and what would make one possible; only if `feasible` is False.
+    """
 
     def __init__(self, forms):
         super().__init__(forms[1], json.loads(forms[0]))
@@ -42,7 +58,23 @@ class Size(_Answer):
 
 
 class Decision(Size):
-    """Machines in order of their cost: `options`, `verdict`, `regret`, `flips`, `next`; or why none does it."""
+    """Answer of `decide`: machines in order of cost.
+
+    Attributes
+    ----------
+    feasible : bool
+        Whether a machine meets all limits; if not, `reason` and `smallest_change` say why.
+    options : list of dict
+        Machines with cost, interval and verdicts.
+    verdict : str
+        The choice, and how sure it is.
+    regret : dict
+        `most` is the most that the choice can cost above the best machine, in `unit`.
+    flips, next : list of dict
+        Changes at which another machine wins, and measurements that reduce the regret.
+    page : str
+        The decision as a page.
+    """
 
     def __init__(self, forms):
         super().__init__(forms)
@@ -62,7 +94,17 @@ class Decision(Size):
 
 
 class Claim(Size):
-    """What a claim is: `verdict`, `bound_per_device`, `predicted_per_device`, `percentile`."""
+    """Answer of `claim`.
+
+    Attributes
+    ----------
+    verdict : str
+        Impossible, heroic or ordinary.
+    bound_per_device, predicted_per_device
+        Highest possible and predicted rate of one device.
+    percentile : float
+        Position of the claim among measurements at such predictions.
+    """
 
     def _rows(self):
         return self.verdict, list(self._data), [list(self._data.values())], ""
@@ -98,20 +140,90 @@ def _scenario(model, machine, options, rent=None):
 
 
 def size(model, on, rate=None, *, price=None, **options):
-    """The plan with the fewest devices of `on` that serves `rate` within the limits, or trains in time.
+    """Find the plan with the fewest devices that serves a load within limits, or trains in time.
 
+<<<<<<< HEAD
     Limits: ttft, itl, e2e ("2 s", "p99 2 s"); training: tokens ("15T"), within ("90 d"); price of one device and hour ("3.2 USD/h");
     disaggregated=True: also plans with workers for prompts of their own; precisions=["bf16", "fp8"]: formats that are tried (default:
     the model's own). Intervals rest on `measured` as well: a CSV file of what
     `measurand` measures ("token_time"), or the definition of a table.
     Other options are the fields of a scenario: seq_len, output_tokens, precision, engine and more.
+=======
+    Parameters
+    ----------
+    model : Workload or str
+        The model.
+    on : HardwareNode, Node, Fleet or str
+        The device.
+    rate : str or Quantity, optional
+        Requests to serve: "10/s".
+    price : str or Quantity, optional
+        Rent of one device: "3.2 USD/h". By default the market price in the zoo.
+    **options
+        Limits of serving: ttft, itl, e2e, each "2 s" (mean) or "p99 2 s". Limits of training: tokens ("15T"), within ("90 d").
+        Bounds of the search: most_devices (default 65536), most_replica_devices (default 64), disaggregated (True adds plans with
+        separate prefill workers). interval (50, 80 or 95) is the level of the interval; measured (a CSV file) and measurand add
+        measurements of your own to it. All others are fields of a scenario, such as seq_len and precision.
+
+    Returns
+    -------
+    Size
+        `best`, or the reason if no plan meets the limits.
+
+    Raises
+    ------
+    InputError
+        An option is part of the answer (accelerators, batch size), or a limit cannot be read.
+    LookupError
+        A name is not known.
+
+    Notes
+    -----
+    Degrees of parallelism are powers of two or the whole node. Requests arrive by themselves (Poisson).
+
+    Examples
+    --------
+    >>> mlsysim.size("Llama3_8B", "H100", rate="1/s", ttft="2 s", itl="30 ms", seq_len=2048, output_tokens=256).best["devices"]
+    1.0
+>>>>>>> words
     """
     asked = _asked(options, rate)
     return Size(_core._size(_scenario(model, on, options, price), asked))
 
 
 def decide(model, on, rate=None, *, price=None, **options):
-    """Which of the machines `on` does it at the least cost, how sure that is, and what would change it. `price`: {machine: rent}."""
+    """Rank machines by the cost of meeting a load within limits.
+
+    Parameters
+    ----------
+    model : Workload or str
+        The model.
+    on : HardwareNode, Node, Fleet or str, or iterable of them
+        The machines to choose from.
+    rate : str or Quantity, optional
+        Requests to serve: "10/s".
+    price : dict, optional
+        {machine: rent of one device}; by default market prices in the zoo.
+    **options
+        Limits and fields as in `size`.
+
+    Returns
+    -------
+    Decision
+        Ranking with intervals, regret and the changes that would flip it. Without prices the ranking is by devices.
+
+    Raises
+    ------
+    InputError
+        A machine has two prices, or a price is for a machine that is not in `on`.
+    LookupError
+        A name is not known.
+
+    Examples
+    --------
+    >>> mlsysim.decide("Llama3_8B", ["H100", "H200"], rate="1/s", itl="30 ms", seq_len=2048, output_tokens=256).feasible
+    True
+    """
     on = [on] if isinstance(on, (str, _core.HardwareNode, _core.Node, _core.Fleet)) else list(on)
     asked = _asked(options, rate)
     prices = {}
@@ -130,7 +242,32 @@ def decide(model, on, rate=None, *, price=None, **options):
 
 
 def claim(text, **options):
-    """Whether a rate that somebody states can be: claim("Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms", seq_len=2048)."""
+    """Judge whether a stated rate is possible.
+
+    Parameters
+    ----------
+    text : str
+        Model, devices, rate and latency: "Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms".
+    **options
+        Fields of a scenario, such as seq_len [token] and output_tokens [token].
+
+    Returns
+    -------
+    Claim
+        Impossible: above the roofline bound. Heroic: above 95 % of measurements at such predictions. Ordinary: the rest.
+
+    Raises
+    ------
+    InputError
+        The text cannot be read.
+    LookupError
+        The model or device is not known.
+
+    Examples
+    --------
+    >>> mlsysim.claim("Llama3_70B 8xH100 100000 token/s/gpu at itl 20 ms", seq_len=2048).verdict
+    'impossible'
+    """
     from .registries import Models
 
     model, machine = _core._claim_words(text)

@@ -1,4 +1,4 @@
-"""Engine: one answer, or many. SystemEvaluator: the scorecard of a scenario."""
+"""Engine: one batch on one device, and sweeps. SystemEvaluator: the scorecard of a scenario."""
 
 from functools import cache
 from itertools import product
@@ -24,16 +24,45 @@ def _single_node():
 
 
 class Engine:
-    """The main entry for one device."""
+    """Evaluate a model on one device."""
 
     @staticmethod
     def solve(model, hardware, batch_size=1, precision=None, efficiency=None, **options):
-        """Time, memory and energy of one batch on one device; a PerformanceProfile.
+        """Estimate time, memory and energy of one batch on one device.
 
-        Options are the inputs of SingleNodeModel: is_training, seq_len, zero_stage, dp_size, recomputation, optimizer,
-        fidelity, conventions. Without `precision` it is FP16, or the device's default where it has no FP16 (`assumptions` says
-        so). Without `efficiency`, textbook fidelity takes 0.5 and operator fidelity the device's own shares. What does not fit
-        is an answer with feasible = False.
+        Parameters
+        ----------
+        model : Workload or str
+            The model, or its name in the zoo.
+        hardware : HardwareNode or str
+            The device.
+        batch_size : int, default 1
+            Samples or sequences of the batch, at least 1.
+        precision : str, optional
+            Number format, such as "fp16" or "fp8". By default "fp16", or the device's own default if it has no FP16 rate.
+        efficiency : float, optional
+            Share of the peak rate, above 0 and at most 1. By default 0.5 at textbook fidelity and the shares of the device at
+            operator fidelity.
+        **options
+            Further inputs of `SingleNodeModel`, such as seq_len, is_training, fidelity and conventions.
+
+        Returns
+        -------
+        PerformanceProfile
+            latency [ms], throughput, bottleneck, memory [GB], energy [J]. A batch that does not fit has feasible = False;
+            `assumptions` lists what was not given.
+
+        Raises
+        ------
+        LookupError
+            A name is not known, or the device has no rate at `precision`.
+        DomainError
+            An input is out of range.
+
+        Examples
+        --------
+        >>> mlsysim.Engine.solve("Llama3_8B", "H100").bottleneck
+        'memory'
         """
         asked = {"workload": model, "hardware": hardware, "batch_size": batch_size, "efficiency": efficiency, **options}
         try:
@@ -45,16 +74,44 @@ class Engine:
 
     @staticmethod
     def sweep(model, hardware_list, batch_sizes=(1,), precisions=("fp16",), efficiency=None, resolver=None, **options):
-        """Every combination of hardware, batch size and precision, in that nesting order.
+        """Evaluate every combination of hardware, batch size and precision, in this nesting order.
 
-        A list of {hardware, batch_size, precision, profile}. The profile is the scorecard of the point, which
-        `SystemEvaluator.evaluate` gives for the same options (the fields of a scenario). A point that is refused, such as a device
-        without a rate at a precision, has profile None and the reason under "skipped". Where every point is refused, the first
-        refusal is raised.
+        Parameters
+        ----------
+        model : Workload
+            The model.
+        hardware_list : iterable of HardwareNode
+            The devices.
+        batch_sizes : iterable of int, default (1,)
+            Batch sizes, at least 1.
+        precisions : iterable of str, default ("fp16",)
+            Number formats.
+        efficiency : float, optional
+            Share of the peak rate, above 0 and at most 1.
+        resolver : class or object, optional
+            Resolver to run instead of the scorecard, shipped or in Python. It gets those of workload, hardware, batch_size, precision
+            and efficiency that it takes, and the options. Resolvers in Python are solved one point after another.
+        **options
+            Fields of a scenario, or inputs of the resolver.
 
-        With `resolver`, a class or an object of one, shipped or of one's own, the profile is its result; it gets those of
-        workload (model), hardware, batch_size, precision and efficiency that it takes, and the options. Points of a class of
-        Python are solved one after another, because Python runs one thread at a time.
+        Returns
+        -------
+        list of dict
+            hardware, batch_size, precision and profile: a SystemEvaluation, or the result of the resolver. A point that is refused,
+            for example because the device has no rate at a precision, has profile None and the reason under "skipped".
+
+        Raises
+        ------
+        DomainError
+            A batch size or option is out of range.
+        Error
+            Every point is refused; the first refusal is raised.
+
+        Examples
+        --------
+        >>> devices = [mlsysim.Hardware.H100, mlsysim.Hardware.A100]
+        >>> len(mlsysim.Engine.sweep(mlsysim.Models.Llama3_8B, devices, batch_sizes=[1, 8]))
+        4
         """
         if resolver is not None:
             from .stages import sweep
@@ -107,7 +164,21 @@ def _values(rows):
 
 
 class EvaluationLevel(_Read):
-    """One of the three levels, or a resolver of `also`: level_name, status (PASS, FAIL, SKIPPED), summary, metrics {name: value}."""
+    """One level of a scorecard: feasibility, performance, macro, or a resolver of `also`.
+
+    `level["itl"]` is the value of one metric.
+
+    Attributes
+    ----------
+    level_name : str
+        Name of the level or resolver.
+    status : {"PASS", "FAIL", "SKIPPED"}
+        Verdict.
+    summary : str
+        Reason of the verdict.
+    metrics : dict
+        {name: value}.
+    """
 
     _parts = {
         "level_name": lambda core: core.level_name, "status": lambda core: core.status, "summary": lambda core: core.summary,
@@ -135,10 +206,28 @@ class _Row(dict):
 
 
 class SystemEvaluation(_Read):
-    """Answer to one scenario: feasibility, performance, macro.
+    """Scorecard of one scenario; `SystemEvaluator.evaluate` makes it.
 
-    `further` has a level for each resolver of `also`, by its name. Beside them scenario_name, workload, hardware, mode, fidelity, runtime, guess (what of the model's shape is one), memory (parts of the memory of one device), remedies
-    (what would make it fit), assumptions (name, value, source) and warnings.
+    Attributes
+    ----------
+    feasibility, performance, macro : EvaluationLevel
+        Memory; time and throughput; cost, energy and carbon.
+    further : dict
+        {resolver: EvaluationLevel} of the resolvers of `also`.
+    passed_all : bool
+        Whether no level fails.
+    scenario_name, workload, hardware, mode, fidelity, load, runtime : str
+        The settled scenario.
+    guess : str
+        Part of the shape of the model that is a guess.
+    memory : dict
+        {part: Quantity} of one device.
+    remedies : list
+        (change, effect) of changes that would make the model fit.
+    assumptions : list
+        (name, value, source) of values that were not given.
+    warnings : list of str
+        Limits of the answer.
     """
 
     _parts = {
@@ -158,9 +247,18 @@ class SystemEvaluation(_Read):
         return (("f", self.feasibility), ("p", self.performance), ("m", self.macro), *self.further.items())
 
     def to_dict(self):
-        """One flat row: scenario, f_status, p_status, m_status, and metrics under f_, p_ and m_ as numbers in their units.
+        """Flatten the scorecard to one row of plain values.
 
-        Levels of `further` stand under their own names: acme/Model_status, acme/Model_time.
+        Returns
+        -------
+        dict
+            scenario, f_status, p_status, m_status, and metrics under f_, p_ and m_ as numbers in the units of `units`. Resolvers of
+            `also` stand under their own names, such as acme/Model_time.
+
+        Examples
+        --------
+        >>> mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").to_dict()["f_status"]
+        'PASS'
         """
         out = _Row({"scenario": self.scenario_name})
         out.update({f"{prefix}_status": level.status for prefix, level in self._levels()})
@@ -170,11 +268,32 @@ class SystemEvaluation(_Read):
         return out
 
     def units(self):
-        """Unit of each number of `to_dict`; empty for counts, fractions and texts."""
+        """List the unit of each number of `to_dict`.
+
+        Returns
+        -------
+        dict
+            {name: unit}; empty for counts, fractions and texts.
+
+        Examples
+        --------
+        >>> mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").units()["p_itl"]
+        'ms'
+        """
         return {f"{prefix}_{name}": unit for prefix, level in self._levels() for name, _, unit, _ in level._rows}
 
     def scorecard(self):
-        """The three levels as boxed text."""
+        """Format the levels as boxed text.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> "[PASS] performance" in mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").scorecard()
+        True
+        """
         lines = [f"{self.scenario_name}: {self.workload} on {self.hardware} ({self.mode}, {self.fidelity} fidelity)"]
         blocks = [lines]
         for _, level in self._levels():
@@ -193,36 +312,123 @@ class SystemEvaluation(_Read):
         return "\n".join(out)
 
     def explain(self, metric, open=()):
-        """The derivation of any number of the scorecard, law by law; an Explanation, which as a string is its text."""
+        """Derive a metric of the scorecard, equation by equation.
+
+        Parameters
+        ----------
+        metric : str
+            One of `explainable`.
+        open : str or iterable of str, optional
+            Laws whose every operation is shown.
+
+        Returns
+        -------
+        Explanation
+            A string with the derivation; its attributes are the parts.
+
+        Raises
+        ------
+        LookupError
+            There is no such metric.
+
+        Examples
+        --------
+        >>> card = mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100")
+        >>> card.explain("itl").value == card.performance["itl"]
+        True
+        """
         from .explore import Explanation
 
         return Explanation(_core._explain(self._asked, metric, [open] if isinstance(open, str) else list(open)))
 
     @property
     def explainable(self):
+        """Names of the metrics that `explain` takes."""
         return _core._explainable(self._asked)
 
     def operators(self, metric):
-        """The operators of a pass, largest time first: a list of OperatorRow."""
+        """List the operators of a forward pass, largest time first.
+
+        Parameters
+        ----------
+        metric : str
+            The time whose pass is listed, such as "itl" or "ttft".
+
+        Returns
+        -------
+        list of OperatorRow
+
+        Examples
+        --------
+        >>> rows = mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").operators("itl")
+        >>> rows[0].time >= rows[1].time
+        True
+        """
         return [OperatorRow(*row) for row in _core._operator_table(self._asked, metric)]
 
     def plot(self, kind="waterfall", result=""):
-        """A Picture: waterfall, roofline, timeline, schedule, memory, memory-schedule, memory-timeline, costs, carbon or
-        tornado.
+        """Plot a part of the answer.
 
-        `result` is the time that is drawn where there are several, such as ttft and itl.
+        Parameters
+        ----------
+        kind : str, default "waterfall"
+            waterfall, roofline, timeline, schedule, memory, memory-schedule, memory-timeline, costs, carbon or tornado.
+        result : str, optional
+            The time to draw if there are several, such as ttft and itl.
+
+        Returns
+        -------
+        Picture
+
+        Examples
+        --------
+        >>> mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").plot("roofline").kind
+        'roofline'
         """
         from .pictures import Picture
 
         return Picture(_core._scenario_picture(self._asked, kind, result))
 
     def trace(self, result=""):
-        """The operators of a pass, or the schedule of a pipelined step, as JSON for chrome://tracing and Perfetto."""
+        """Write the operators of a pass, or the schedule of a pipelined step, for chrome://tracing and Perfetto.
+
+        Parameters
+        ----------
+        result : str, optional
+            The time to trace if there are several, such as ttft and itl.
+
+        Returns
+        -------
+        str
+            JSON in the trace event format.
+
+        Examples
+        --------
+        >>> "traceEvents" in mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").trace()
+        True
+        """
         return _core._chrome_trace(self._asked, result)
 
     def report(self, path=None, against=None):
-        """One page with the answer, what limits it, pictures, assumptions and derivations: written to `path`
-        (.html or .md), or handed back as HTML. `against` is another SystemEvaluation to compare with."""
+        """Write one page with the answer, its limits, plots, assumptions and derivations.
+
+        Parameters
+        ----------
+        path : path, optional
+            A file that ends in .html or .md.
+        against : SystemEvaluation, optional
+            A second answer to compare with.
+
+        Returns
+        -------
+        pathlib.Path or str
+            The path; without one, the page as HTML.
+
+        Examples
+        --------
+        >>> "<html" in mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").report()
+        True
+        """
         form = "md" if str(path or "").endswith(".md") else "html"
         page = _core._report_page(self._asked, None if against is None else against._asked, form)
         if path is None:
@@ -258,13 +464,38 @@ class SystemEvaluation(_Read):
     __hash__ = None
 
     def to_json(self):
+        """Convert `to_dict` to JSON.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> '"f_status": "PASS"' in mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").to_json()
+        True
+        """
         import json
 
         return json.dumps({k: _jsonable(v) for k, v in self.to_dict().items()})
 
 
 class OperatorRow:
-    """One operator of a pass: name, group, pass_, limit, count, work, traffic, time, share."""
+    """One operator of a pass.
+
+    Attributes
+    ----------
+    name, group, pass_ : str
+        Operator, its part of the model, and its pass.
+    limit : str
+        Resource that limits it.
+    count : float
+        Executions in one pass.
+    work, traffic, time : Quantity
+        Arithmetic, memory traffic and time of all executions.
+    share : float
+        Share of the time of the pass.
+    """
 
     __slots__ = ("name", "group", "pass_", "limit", "count", "work", "traffic", "time", "share")
 
@@ -277,16 +508,55 @@ class OperatorRow:
 
 
 class SystemEvaluator:
-    """The three-level scorecard of a scenario."""
+    """Evaluate a scenario on three levels: feasibility, performance and macro."""
 
     @staticmethod
     def evaluate(scenario_name, model_obj, hardware_obj=None, batch_size=1, precision=None, efficiency=None, fleet_obj=None,
                  nodes=1, duration_days=None, **options):
-        """Feasibility (memory), performance (time, throughput, bottleneck) and macro (cost, energy, carbon).
+        """Estimate memory, speed, cost, energy and carbon of a scenario.
 
-        With `fleet_obj` it runs on that fleet and `hardware_obj` may be left out; with `nodes` above one on as many nodes
-        of `hardware_obj`. Options are the fields of a scenario: mode, seq_len, output_tokens, accelerators, tp_size,
-        pp_size, ep_size, zero_stage, microbatch_count, grid, datacenter, fidelity and more (`SystemEvaluator.options()`).
+        Parameters
+        ----------
+        scenario_name : str
+            Title of the answer.
+        model_obj : Workload or str
+            The model.
+        hardware_obj : HardwareNode or str, optional
+            The device; not needed with `fleet_obj`.
+        batch_size : int, default 1
+            Requests in flight, or samples of a training step; at least 1.
+        precision : str, optional
+            Number format.
+        efficiency : float, optional
+            Share of the peak rate, above 0 and at most 1.
+        fleet_obj : Fleet, optional
+            The fleet to run on.
+        nodes : int, default 1
+            Nodes of `hardware_obj`.
+        duration_days : float, optional
+            Days for cost and carbon; 30 by default.
+        **options
+            Fields of a scenario, such as mode, seq_len, output_tokens, accelerators, tp_size and fidelity; `options` lists them.
+
+        Returns
+        -------
+        SystemEvaluation
+            A scenario that does not fit is an answer with the status FAIL.
+
+        Raises
+        ------
+        InputError
+            The hardware or the number of nodes contradicts the fleet, or an option is not known or cannot be read.
+        LookupError
+            A name is not known.
+        DomainError
+            A value is out of range.
+
+        Examples
+        --------
+        >>> card = mlsysim.SystemEvaluator.evaluate("chat", "Llama3_70B", "H100", accelerators=8)
+        >>> card.passed_all, card.performance["itl"] < mlsysim.q("30 ms")
+        (True, True)
         """
         asked = {"name": scenario_name, "workload": model_obj, "batch_size": batch_size, "precision": precision,
                  "efficiency": efficiency, "duration_days": duration_days, **options}
@@ -314,5 +584,16 @@ class SystemEvaluator:
 
     @staticmethod
     def options():
-        """{field of a scenario: (unit, meaning, where its default comes from)}."""
+        """List the fields of a scenario.
+
+        Returns
+        -------
+        dict
+            {field: (unit, meaning, source of its default)}.
+
+        Examples
+        --------
+        >>> mlsysim.SystemEvaluator.options()["kwh_price"][0]
+        'USD/kWh'
+        """
         return {name: (unit, meaning, source) for name, unit, meaning, _, source in _core._scenario_fields()}

@@ -1,6 +1,6 @@
-"""Errors of the library: each says what was found, what was expected, where, and what to do.
+"""Errors of the library. Each says what was found, what was expected, where, and what to do.
 
-Infeasible, not converged or "does not fit" are values in results, never exceptions.
+A setup that does not fit or has no solution is a result, not an exception.
 """
 
 __all__ = [
@@ -12,7 +12,19 @@ _KeyError = KeyError
 
 
 class Facts:
-    """The parts of an error as fields, so that programs need not read the message."""
+    """Parts of an error message as attributes.
+
+    Attributes
+    ----------
+    id : str
+        Stable identifier, such as "mlsysim.unit.003".
+    message, key, found, expected, hint : str
+        The message and its parts.
+    file, excerpt : str
+        Place in a file.
+    line, column : int
+        Position; 0 if there is none.
+    """
 
     __slots__ = ("id", "message", "key", "found", "expected", "hint", "file", "line", "column", "excerpt")
 
@@ -33,8 +45,22 @@ class Facts:
 class Error(Exception):
     """Base of all errors of mlsysim.
 
-    `facts` holds the parts of the message, `context` the frames around it, innermost first, and `problems` the facts of
-    every single problem where there are several.
+    Attributes
+    ----------
+    facts : Facts
+        Parts of the message.
+    context : tuple of str
+        Frames around the error, innermost first.
+    problems : tuple of Facts
+        Every single problem, if there are several.
+
+    Examples
+    --------
+    >>> try:
+    ...     mlsysim.q("3 TB/z")
+    ... except mlsysim.Error as error:
+    ...     type(error).__name__
+    'UnitError'
     """
 
     facts = Facts()
@@ -43,7 +69,7 @@ class Error(Exception):
 
     @property
     def id(self):
-        """Stable identifier, e.g. "mlsysim.unit.003"."""
+        """Stable identifier, such as "mlsysim.unit.003"."""
         return self.facts.id
 
     def __str__(self):
@@ -51,29 +77,29 @@ class Error(Exception):
 
 
 class UnitError(Error, ValueError):
-    """A unit or number text that cannot be read."""
+    """Unit or number that cannot be read."""
 
 
 class DimensionError(Error, ValueError):
-    """A quantity of one dimension where another is due."""
+    """Quantity of another dimension than expected."""
 
 
 class InputError(Error, ValueError):
-    """An input of the wrong kind, form or file."""
+    """Input of the wrong kind, form or file."""
 
 
 class LookupError(Error, _KeyError):  # noqa: A001: the name that the library has in every language
-    """A name that is not there, or is ambiguous."""
+    """Name that does not exist or is ambiguous."""
 
     __str__ = Error.__str__
 
 
 class DomainError(Error, ValueError):
-    """A value outside the domain of a law."""
+    """Value outside the range of an equation."""
 
 
 class PipelineError(Error, RuntimeError):
-    """A pipeline that cannot be built or run."""
+    """Pipeline that cannot be built or run."""
 
 
 class PipelineBuildError(PipelineError):
@@ -81,14 +107,18 @@ class PipelineBuildError(PipelineError):
 
 
 class SolverError(Error, RuntimeError):
-    """A solver that was asked something it cannot answer."""
+    """Question that a solver cannot answer."""
 
 
 class PluginError(Error, RuntimeError):
-    """A plugin that cannot be trusted or used.
+    """Plugin that cannot be loaded or used.
 
-    Of one that was called: `code` (status, such as "INTERNAL"), `plugin`, `stage` (what was called, such as "solve of acme/X"),
-    `payload` ({key: text} that it gave). Empty for others.
+    Attributes
+    ----------
+    code, plugin, stage : str
+        Status such as "INTERNAL", name of the plugin, and the call ("solve of acme/X"); empty if no call failed.
+    payload : dict
+        {key: text} from the plugin.
     """
 
     code = plugin = stage = ""
@@ -96,7 +126,7 @@ class PluginError(Error, RuntimeError):
 
 
 class ErrorList(Error, ValueError):
-    """Several errors of one input (all problems of a file at once)."""
+    """Several errors of one input, such as all problems of a file."""
 
 
 def _whole(text):

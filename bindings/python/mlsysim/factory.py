@@ -1,4 +1,4 @@
-"""ResolverFactory: every resolver by class name: shipped, written in Python, and from installed packages."""
+"""ResolverFactory: resolvers by class name, whether shipped, written in Python or from installed packages."""
 
 from . import _mlsysim as _core
 
@@ -26,11 +26,22 @@ def _package_of(name):
 
 
 class ResolverFactory:
-    """Finds resolver classes by name."""
+    """Find resolver classes by name."""
 
     @staticmethod
     def list_available():
-        """{class name: class}: the shipped resolvers, those of installed packages, those defined in Python."""
+        """List all resolvers.
+
+        Returns
+        -------
+        dict
+            {class name: class}: shipped ones, those of installed packages, and those defined in Python.
+
+        Examples
+        --------
+        >>> "ServingModel" in mlsysim.ResolverFactory.list_available()
+        True
+        """
         from .base import _defined
         from .resolvers import _names, resolver_class
 
@@ -41,7 +52,27 @@ class ResolverFactory:
 
     @staticmethod
     def get(name):
-        """The class of this name; laws are found too. LookupError with near misses otherwise."""
+        """Return the class of a resolver or law.
+
+        Parameters
+        ----------
+        name : str
+            Name of the class.
+
+        Returns
+        -------
+        class
+
+        Raises
+        ------
+        LookupError
+            There is no such class; the message lists near misses.
+
+        Examples
+        --------
+        >>> mlsysim.ResolverFactory.get("ServingModel").__name__
+        'ServingModel'
+        """
         from .base import _defined
 
         if name in _defined:

@@ -1,4 +1,7 @@
-"""Launches of serving and training engines as plans, and plans as launches. docs/how-to/launch-files.md lists the formats."""
+"""Launch commands of serving and training engines as plans, and plans as launch commands.
+
+docs/how-to/launch-files.md lists the formats.
+"""
 
 import json
 import os
@@ -19,21 +22,66 @@ def _parts(launch, fields):
 
 
 def read(launch, format="", **fields):
-    """A launch as a plan, as a dict: `plan` (the text of a plan file), `fields`, `flags`, `notes`, `format`, `version`, `source`.
+    """Read a launch as a plan. Nothing of it is run.
 
-    `launch` is a command line ("vllm serve ...") or the path of a file; nothing of it is run. `fields` are those of a
-    plan, and replace what the launch says; `hardware=` says what it runs on, `model=` which model it is. Each of `flags`
-    has a `use`: "used", "ignored" or "contradicts", and `what` says why. Raises InputError, LookupError or DomainError.
+    Parameters
+    ----------
+    launch : str or path
+        A command line ("vllm serve ...") or the path of a file.
+    format : str, optional
+        Format of the launch, such as "vllm" or "deepspeed"; recognized without it.
+    **fields
+        Fields of a plan, which replace what the launch says. `hardware` is the device, `model` the model.
+
+    Returns
+    -------
+    dict
+        plan (text of a plan file), fields, flags, notes, mode, format, version and source. Each flag has a use: "used", "ignored" or
+        "contradicts".
+
+    Raises
+    ------
+    InputError, LookupError, DomainError
+        The launch cannot be read, a name is not known, or a value is out of range.
+
+    Examples
+    --------
+    >>> from mlsysim import launches
+    >>> launches.read("vllm serve Llama3_8B --max-num-seqs 8", hardware="H100")["fields"]["batch_size"]
+    '8'
     """
     text, name, folder, texts = _parts(launch, fields)
     return json.loads(_core._launch_read(text, name, folder, format, texts))
 
 
 def fit(launch, format="", **fields):
-    """Whether a launch, or a plan file, fits into memory: a dict of `fits`, `summary`, `items` [B] and `changes` that would fit.
+    """Check whether a launch or plan file fits in memory.
 
-    An engine that serves is asked by its own rules: its launch fits where its longest request does, and `requests` of that length
-    fit at once on its data-parallel `ranks` together.
+    Parameters
+    ----------
+    launch : str or path
+        A command line, or the path of a launch or plan file.
+    format : str, optional
+        Format of the launch; recognized without it.
+    **fields
+        Fields of a plan, as in `read`.
+
+    Returns
+    -------
+    dict
+        fits, summary, items (bytes of each part) and changes that would fit. A serving launch fits if its longest request does;
+        `requests` of that length fit at once on its data-parallel `ranks` together.
+
+    Raises
+    ------
+    InputError, LookupError, DomainError
+        As in `read`.
+
+    Examples
+    --------
+    >>> from mlsysim import launches
+    >>> launches.fit("vllm serve Llama3_70B", hardware="H100")["fits"]
+    False
     """
     text, name, folder, texts = _parts(launch, fields)
     if name.endswith((".yaml", ".yml")) and not format and not _core._launch_format(text, name):
@@ -42,10 +90,33 @@ def fit(launch, format="", **fields):
 
 
 def export(plan, to, checkpoint=""):
-    """What starts a plan: the text of a launch, and the fields for which the engine has no flag.
+    """Write the launch command of a plan.
 
-    `plan` is a text in YAML, a dict or the path of a plan file; `to` is "vllm", "sglang", "trtllm", "megatron", "deepspeed"
-    or "torchtitan"; `checkpoint` is what the engine calls the model.
+    Parameters
+    ----------
+    plan : str, dict or path
+        A plan as YAML or dict, or the path of a plan file.
+    to : {"vllm", "sglang", "trtllm", "megatron", "deepspeed", "torchtitan"}
+        The engine.
+    checkpoint : str, optional
+        Name of the model for the engine.
+
+    Returns
+    -------
+    (str, list)
+        The launch, and the fields for which the engine has no flag.
+
+    Raises
+    ------
+    ErrorList, LookupError
+        The plan has errors, or the engine is not known.
+
+    Examples
+    --------
+    >>> from mlsysim import launches
+    >>> plan = launches.read("vllm serve Llama3_8B --max-num-seqs 8 --max-model-len 2048", hardware="H100")["plan"]
+    >>> "meta-llama/Llama-3.1-8B" in launches.export(plan, "sglang", checkpoint="meta-llama/Llama-3.1-8B")[0]
+    True
     """
     name = "plan"
     if isinstance(plan, dict):

@@ -1,7 +1,11 @@
-"""The laws, one class each: mlsysim.laws.Roofline.solve(work="1 TFLOP", ...).
+"""Laws, one class each: `mlsysim.laws.Roofline.solve(work="1 TFLOP", ...)`.
 
-Beside `solve` a law answers over whole columns (`batch`), gives exact derivatives (`gradient`), ranges (`bounds`), inputs
-that meet a target (`invert`) and derivations (`explain`). Derivatives and ranges come from the same equation.
+Besides `solve`, a law evaluates whole columns (`batch`), exact derivatives (`gradient`), ranges (`bounds`), inputs that meet a
+target (`invert`) and derivations (`explain`). All of them come from one equation.
+
+>>> ring = dict(message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="5 us")
+>>> mlsysim.laws.RingAllReduce.solve(**ring).time > mlsysim.q("1 ms")
+True
 """
 
 from . import _mlsysim as _core
@@ -77,10 +81,32 @@ def _direct_batch(cls):
 
 
 def _batch(cls, out=None, **columns):
-    """The law over columns: arrays (QuantityArray, or float64 arrays for counts) and single values, which hold for all.
+    """Evaluate the law for columns of inputs.
 
-    Returns {result: QuantityArray or array}. `out` names arrays for results, {"time": array}: they are filled in place, in
-    the base unit of the result (seconds, bytes, ...), and only they are returned.
+    Parameters
+    ----------
+    out : dict, optional
+        {result: float64 array}: filled in place, in base units (seconds, bytes, ...). Only these results are computed.
+    **columns
+        A QuantityArray, or a float64 array for counts; a single value holds for all rows.
+
+    Returns
+    -------
+    dict
+        {result: QuantityArray or array}.
+
+    Raises
+    ------
+    InputError
+        A column is missing, unknown or of another length.
+    DimensionError
+        A column has no unit or one of another dimension.
+
+    Examples
+    --------
+    >>> ring = dict(message="1 GB", ranks=8, alpha="5 us", bandwidth=mlsysim.q(["100 GB/s", "400 GB/s"]))
+    >>> len(mlsysim.laws.RingAllReduce.batch(**ring)["time"])
+    2
     """
     # Columns that are as the law takes them go straight through; the rest of this function converts and says what is wrong.
     answer = (_direct.get(cls) or _direct_batch(cls)).run(columns, out)
@@ -125,10 +151,28 @@ def _batch(cls, out=None, **columns):
 
 
 def _gradient(cls, **values):
-    """Derivative of every result with respect to every input: {(result, input): Slope}.
+    """Compute the derivative of every result with respect to every input.
 
-    Slopes are in base units; `elasticity` is the relative change of the result per relative change of the input. At a kink
-    the slopes of the two sides differ and there is no single value.
+    Parameters
+    ----------
+    **values
+        The inputs.
+
+    Returns
+    -------
+    dict
+        {(result, input): Slope}, in base units. At a kink the slopes of the two sides differ.
+
+    Raises
+    ------
+    InputError
+        An input is missing or unknown.
+
+    Examples
+    --------
+    >>> ring = dict(message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="0 us")
+    >>> round(mlsysim.laws.RingAllReduce.gradient(**ring)["time", "bandwidth"].elasticity, 9)
+    -1.0
     """
     rows = _core._law_gradient(cls._resolver, _numbers(cls, values))
     return {(result, given): Slope(kind, right, left, value, elasticity)
@@ -136,7 +180,19 @@ def _gradient(cls, **values):
 
 
 class Slope:
-    """How a result depends on an input: kind (smooth, kink, step), right, left, value, elasticity."""
+    """Dependence of a result on an input, in base units.
+
+    Attributes
+    ----------
+    kind : {"smooth", "kink", "step"}
+        Form of the dependence.
+    right, left : float
+        Slopes of the two sides.
+    value : float or None
+        The slope; None at a kink.
+    elasticity : float or None
+        Relative change of the result per relative change of the input.
+    """
 
     __slots__ = ("kind", "right", "left", "value", "elasticity")
 
@@ -149,7 +205,30 @@ class Slope:
 
 
 def _bounds(cls, **ranges):
-    """Ranges of the results for ranges of the inputs: a pair (low, high) for a range, one value for a fixed input."""
+    """Compute the range of each result for ranges of inputs.
+
+    Parameters
+    ----------
+    **ranges
+        A pair (low, high), or one value for a fixed input.
+
+    Returns
+    -------
+    dict
+        {result: (low, high)}. The range contains every value that the result can take.
+
+    Raises
+    ------
+    InputError
+        An input is missing or unknown.
+
+    Examples
+    --------
+    >>> ring = dict(message="1 GB", ranks=8, bandwidth=("100 GB/s", "400 GB/s"), alpha="5 us")
+    >>> low, high = mlsysim.laws.RingAllReduce.bounds(**ring)["time"]
+    >>> low < high
+    True
+    """
     box = []
     for row, value in _point(cls, ranges):
         low, high = value if isinstance(value, (tuple, list)) else (value, value)
@@ -159,7 +238,35 @@ def _bounds(cls, **ranges):
 
 
 def _invert(cls, free, result, equals=None, at_most=None, at_least=None, **values):
-    """The input `free` for which `result` meets a target: Roofline.invert("bandwidth", "time", equals="1 ms", ...)."""
+    """Find the input for which a result meets a target.
+
+    Parameters
+    ----------
+    free : str
+        The input to find.
+    result : str
+        The result with the target.
+    equals, at_most, at_least : Quantity, str or float
+        The target, one of the three.
+    **values
+        The other inputs.
+
+    Returns
+    -------
+    Inverse
+        Its `value` is the solution if there is exactly one.
+
+    Raises
+    ------
+    InputError
+        There is not exactly one target, or a name is not known.
+
+    Examples
+    --------
+    >>> ring = dict(message="1 GB", ranks=8, alpha="5 us")
+    >>> mlsysim.laws.RingAllReduce.invert("bandwidth", "time", equals="4 ms", **ring).outcome
+    'unique'
+    """
     targets = {k: v for k, v in (("equals", equals), ("at_most", at_most), ("at_least", at_least)) if v is not None}
     if len(targets) != 1:
         raise _input_error("one target is asked for", found=", ".join(targets) or "none",
@@ -182,8 +289,19 @@ def _invert(cls, free, result, equals=None, at_most=None, at_least=None, **value
 
 
 class Inverse:
-    """Answer of `invert`: outcome (unique, several, everywhere, none, undefined), solutions (low, high), reachable range of
-    the result, largest residual."""
+    """Answer of `invert`.
+
+    Attributes
+    ----------
+    outcome : {"unique", "several", "everywhere", "none", "undefined"}
+        How many inputs meet the target.
+    solutions : list
+        (low, high) of each range of solutions.
+    reachable : (Quantity, Quantity)
+        Range of the result over all inputs.
+    residual : float or None
+        Largest relative error of a solution.
+    """
 
     __slots__ = ("outcome", "solutions", "reachable", "residual")
 
@@ -193,7 +311,7 @@ class Inverse:
 
     @property
     def value(self):
-        """The solution, where there is exactly one."""
+        """The solution, if there is exactly one; otherwise raises SolverError."""
         if self.outcome != "unique":
             from .errors import SolverError
 
@@ -206,14 +324,53 @@ class Inverse:
 
 
 def _explain(cls, open=(), **values):
-    """The derivation as text; every operation of the laws named in `open` is shown."""
+    """Derive the results of the law.
+
+    Parameters
+    ----------
+    open : str or iterable of str, optional
+        Laws whose every operation is shown.
+    **values
+        The inputs.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InputError
+        An input is missing or unknown.
+
+    Examples
+    --------
+    >>> "RingAllReduce" in mlsysim.laws.RingAllReduce.explain(message="1 GB", ranks=8, bandwidth="400 GB/s", alpha="5 us")
+    True
+    """
     return _core._law_derivation(cls._resolver, _numbers(cls, values), [open] if isinstance(open, str) else list(open))
 
 
 def _export(cls, *results, language="json", name="law"):
-    """The law as a program that needs no library: language "json", or "c", one function `void NAME(const double*, double*)`.
+    """Write the law as a program that needs no library.
 
-    Without names all results. Numbers are in base units. docs/reference/exported-programs.md describes the JSON.
+    Parameters
+    ----------
+    *results : str
+        Results to compute; all of them without names.
+    language : {"json", "c"}, default "json"
+        "c" is one function `void NAME(const double *inputs, double *results)` in base units.
+    name : str, default "law"
+        Name of the function.
+
+    Returns
+    -------
+    str
+        The program. docs/reference/exported-programs.md describes the JSON.
+
+    Examples
+    --------
+    >>> "void ring(" in mlsysim.laws.RingAllReduce.export("time", language="c", name="ring")
+    True
     """
     return _core._law_export(cls._resolver, list(results), language, name)
 
@@ -245,7 +402,17 @@ def __dir__():
 
 
 def names():
-    """Names of all laws."""
+    """List the names of all laws.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> "Roofline" in names()
+    True
+    """
     from .resolvers import _names
 
     return _names(laws=True)

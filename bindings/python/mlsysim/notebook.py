@@ -1,11 +1,12 @@
 """Answers as tables of a notebook."""
 
+import warnings
 from html import escape
 from itertools import islice
 
 from ._mlsysim import Quantity
 
-__all__ = ["bar", "table"]
+__all__ = ["bar", "table", "told"]
 
 _MOST = 20  # rows that are shown
 
@@ -61,3 +62,29 @@ def _line(done, total, rate, seconds_left):
 
     end = "\n" if done >= total else ""
     print(f"\r{done:.0f} of {total:.0f} points, {rate:.3g} a second, {seconds_left:.0f} s left  ", end=end, file=sys.stderr, flush=True)
+
+
+def told(observers, title, progress):
+    """A function for `progress` that also calls the method on_sweep of the observers, and one for the end of the sweep."""
+    watching, last = list(observers), None
+
+    def tell(done, total, seconds_left):
+        nonlocal last
+        last = done
+        for observer in tuple(watching):
+            try:
+                observer.notify("on_sweep", {"title": title, "done": done, "total": total, "seconds_left": seconds_left})
+            except Exception as error:
+                watching.remove(observer)
+                warnings.warn(f"the callback {observer.name}.on_sweep failed: {error}", RuntimeWarning, stacklevel=3)
+
+    def told(done, total, rate, seconds_left):
+        tell(done, total, seconds_left)
+        if progress is not None:
+            progress(done, total, rate, seconds_left)
+
+    def end(total):
+        if last != total:
+            tell(total, total, 0.0)
+
+    return (told if watching else progress), end

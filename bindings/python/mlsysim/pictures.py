@@ -1,7 +1,6 @@
-"""Pictures of answers: `card.plot()`, `front.plot()`, `rows.plot()`.
+"""Plots of answers: `card.plot()`, `front.plot()`, `rows.plot()`.
 
-A picture is shown by a notebook as SVG with its Vega-Lite specification beside it, by a terminal as characters, and is
-written to a file of any form. All forms are made from one description.
+Notebooks show a plot as SVG, terminals as characters. All formats come from one description of the data.
 """
 
 import pathlib
@@ -15,57 +14,161 @@ _ENDS = {".svg": "svg", ".png": "png", ".pdf": "pdf", ".html": "html", ".json": 
 
 
 class Picture:
-    """A picture as data, and its forms."""
+    """Plot as data, with its formats. `plot` methods of answers make it.
+
+    Attributes
+    ----------
+    kind, title, description : str
+        Kind of the plot, its title, and what it shows in a sentence or two.
+    sources : list
+        Sources of its numbers.
+    """
 
     def __init__(self, core):
         self._core = core
 
     @property
     def kind(self):
+        """Kind of the plot, such as "roofline"."""
         return self._core.kind
 
     @property
     def title(self):
+        """Title of the plot."""
         return self._core.title
 
     @property
     def description(self):
-        """What is seen, in a sentence or two."""
+        """What the plot shows, in a sentence or two."""
         return self._core.description
 
     @property
     def sources(self):
+        """Sources of the numbers."""
         return self._core.sources
 
     def svg(self):
+        """Draw the plot as SVG.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").plot().svg().count("</svg>")
+        1
+        """
         return self._core.form("svg")
 
     def html(self):
-        """A page that needs nothing from elsewhere."""
+        """Draw the plot as a page that needs no other file.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> "<svg" in mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").plot().html()
+        True
+        """
         return self._core.form("html")
 
     def png(self):
-        """Bytes of an image; a SolverError where librsvg is missing."""
+        """Draw the plot as a PNG image.
+
+        Returns
+        -------
+        bytes
+
+        Raises
+        ------
+        SolverError
+            librsvg is not installed.
+
+        Examples
+        --------
+        >>> mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").plot().png()[1:4]     # doctest: +SKIP
+        b'PNG'
+        """
         return self._core.form("png")
 
     def vega(self):
-        """The Vega-Lite specification with its data, as a dict."""
+        """Return the Vega-Lite specification with its data.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> "$schema" in mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").plot().vega()
+        True
+        """
         import json
 
         return json.loads(self._core.form("vega"))
 
     def data(self):
-        """The tables, as a dict."""
+        """Return the data of the plot.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> isinstance(mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").plot().data(), dict)
+        True
+        """
         import json
 
         return json.loads(self._core.form("json"))
 
     def text(self, width=96):
-        """Characters for a terminal."""
+        """Draw the plot with characters for a terminal.
+
+        Parameters
+        ----------
+        width : int, default 96
+            Width of the drawing in columns. Longer texts are not wrapped.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> "Llama3_8B on H100" in mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").plot().text(width=80)
+        True
+        """
         return self._core.text(width)
 
     def save(self, path):
-        """Writes the file in the form that its name ends like: .svg, .png, .pdf, .html, .vl.json, .json, .csv, .txt."""
+        """Write the plot to a file.
+
+        Parameters
+        ----------
+        path : path
+            Its ending is the format: .svg, .png, .pdf, .html, .vl.json, .json, .csv or .txt.
+
+        Returns
+        -------
+        pathlib.Path
+
+        Raises
+        ------
+        InputError
+            The ending is not known, or the file cannot be written.
+        SolverError
+            The format needs librsvg, which is not installed.
+
+        Examples
+        --------
+        >>> mlsysim.SystemEvaluator.evaluate("chat", "Llama3_8B", "H100").plot().save("itl.svg").suffix
+        '.svg'
+        """
         path = pathlib.Path(path)
         form = "vega" if path.name.endswith(".vl.json") else _ENDS.get(path.suffix, path.suffix.lstrip("."))
         made = self._core.form(form)
@@ -90,6 +193,29 @@ class Picture:
 
 
 def of_points(kind, title, description, x, y, series, labels):
-    """A picture of columns: x and y are (title, unit, numbers)."""
+    """Plot columns of numbers.
+
+    Parameters
+    ----------
+    kind : {"curve", "pareto"}
+        Kind of the plot.
+    title, description : str
+        Texts of the plot.
+    x, y : (str, str, iterable of float)
+        Title, unit and numbers of each axis.
+    series : list of str
+        Series of each point; empty for one series.
+    labels : list of str
+        Label of each point, or empty.
+
+    Returns
+    -------
+    Picture
+
+    Examples
+    --------
+    >>> of_points("curve", "y over x", "Two points.", ("x", "", [1, 2]), ("y", "ms", [3, 4]), [], []).kind
+    'curve'
+    """
     axes = tuple(f"{name} [{unit}]" if unit else name for name, unit, _ in (x, y))
     return Picture(_core._points_picture(kind, title, description, axes, [float(v) for v in x[2]], [float(v) for v in y[2]], series, labels))

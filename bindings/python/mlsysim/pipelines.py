@@ -1,4 +1,4 @@
-"""Pipelines: resolvers of C++ and Python on one typed graph."""
+"""Pipelines: resolvers of C++ and Python that pass results to each other."""
 
 from . import _mlsysim as _core, compat
 from ._mlsysim import Quantity
@@ -19,9 +19,16 @@ def _classes(name):
 
 
 class PipelineResults(dict):
-    """{stage: result} in the order in which the stages ran.
+    """Results of a run: {stage: result} in the order in which the stages ran.
 
-    A stage without an answer has an Infeasible, one that was left out because of it a Skipped; both are false.
+    A stage without a result has an Infeasible, and one that needs its result a Skipped. Both are false in conditions.
+
+    Attributes
+    ----------
+    complete : bool
+        Whether every stage has a full answer.
+    breaks : list of dict
+        Stages without one.
     """
 
     def __init__(self, rows, run):
@@ -29,25 +36,102 @@ class PipelineResults(dict):
         self._run = run
 
     def value(self, key):
-        """A value by key: a given one, or a result field that one stage has; "Stage.field" is never ambiguous."""
+        """Look up a value by key.
+
+        Parameters
+        ----------
+        key : str
+            A value given to `run`, a result field that one stage has, or "Stage.field".
+
+        Returns
+        -------
+        Quantity, float, bool, str or object
+
+        Raises
+        ------
+        LookupError
+            There is no such value, or several stages have it.
+
+        Examples
+        --------
+        >>> results = mlsysim.Pipeline(["SingleNodeModel"]).run(model="Llama3_8B", hardware="H100")
+        >>> results.value("latency") == results["SingleNodeModel"].latency
+        True
+        """
         return self._run.value(key)
 
     def explain(self, key):
-        """Where a value came from: stage, law, source, and its inputs in turn."""
+        """Trace a value back to its stage, law and source, and to the inputs of that stage.
+
+        Parameters
+        ----------
+        key : str
+            As in `value`.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        LookupError
+            There is no such value.
+
+        Examples
+        --------
+        >>> results = mlsysim.Pipeline(["SingleNodeModel"]).run(model="Llama3_8B", hardware="H100")
+        >>> "SingleNodeModel" in results.explain("latency")
+        True
+        """
         return self._run.explain(key)
 
     def assumptions(self, stage):
-        """Defaults and assumptions of a stage: (name, value, source) each."""
+        """List the values that a stage assumed.
+
+        Parameters
+        ----------
+        stage : str
+            Name of the stage.
+
+        Returns
+        -------
+        list
+            (name, value, source).
+
+        Examples
+        --------
+        >>> results = mlsysim.Pipeline(["SingleNodeModel"]).run(model="Llama3_8B", hardware="H100")
+        >>> isinstance(results.assumptions("SingleNodeModel"), list)
+        True
+        """
         return self._run.assumptions(stage)
 
     def warnings(self, stage):
-        """What a stage warns of."""
+        """List the warnings of a stage.
+
+        Parameters
+        ----------
+        stage : str
+            Name of the stage.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> results = mlsysim.Pipeline(["SingleNodeModel"]).run(model="Llama3_8B", hardware="H100")
+        >>> isinstance(results.warnings("SingleNodeModel"), list)
+        True
+        """
         return self._run.warnings(stage)
 
     @property
     def breaks(self):
-        """Stages without a full answer, as dicts with stage, reason, id, severity, text and hint: infeasible ones, and those whose
-        answer rests on less than it should, once for each of their warnings."""
+        """Stages without a full answer, as dicts: stage, reason, id, severity, text and hint.
+
+        An infeasible stage is one break. A stage with warnings has one break for each.
+        """
         return self._run.breaks()
 
     @property
@@ -56,13 +140,49 @@ class PipelineResults(dict):
         return not self.breaks
 
     def show(self):
-        """All stages with their results as lines of text."""
+        """Format all stages with their results.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> results = mlsysim.Pipeline(["SingleNodeModel"]).run(model="Llama3_8B", hardware="H100")
+        >>> "SingleNodeModel" in results.show()
+        True
+        """
         return self._run.show()
 
     def to_json(self):
+        """Convert to JSON.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import json
+        >>> results = mlsysim.Pipeline(["SingleNodeModel"]).run(model="Llama3_8B", hardware="H100")
+        >>> isinstance(json.loads(results.to_json()), dict)
+        True
+        """
         return self._run.to_json()
 
     def to_dict(self):
+        """Convert to plain data for JSON.
+
+        Returns
+        -------
+        dict
+            {stage: dict}.
+
+        Examples
+        --------
+        >>> list(mlsysim.Pipeline(["SingleNodeModel"]).run(model="Llama3_8B", hardware="H100").to_dict())
+        ['SingleNodeModel']
+        """
         return {stage: result.to_dict() if hasattr(result, "to_dict") else result for stage, result in self.items()}
 
     def __reduce__(self):
@@ -125,13 +245,29 @@ def _parameters(function):
 
 
 class Pipeline:
-    """Stages that hand their results on.
+    """Run resolvers that pass results to each other.
 
-    Pipeline([DistributedModel(), MyModel(), EconomicsModel()]).run(model=..., fleet=..., duration_days=30)
+    An input of a stage is a value of that name given to `run` ("model" means "workload"), a result field of that name, or implied by
+    an object, as the hardware of a fleet. Stages run in the order of these dependencies; the order of the list breaks ties.
 
-    An input of a stage is met by a value of that name given to `run` ("model" means "workload"), by a result field of that
-    name, or by what an object implies (a fleet supplies its hardware). Stages run in the order that this asks for; the
-    order of the list only breaks ties. All problems are reported at once.
+    Parameters
+    ----------
+    resolvers : iterable
+        Classes, objects or names of resolvers, at least one.
+    name : str, default "Pipeline"
+        Name for messages.
+
+    Raises
+    ------
+    InputError
+        There are no stages.
+    TypeError
+        A stage is not a resolver.
+
+    Examples
+    --------
+    >>> mlsysim.Pipeline(["DistributedModel", "EconomicsModel"]).stages
+    ('DistributedModel', 'EconomicsModel')
     """
 
     def __init__(self, resolvers, name="Pipeline"):
@@ -156,7 +292,26 @@ class Pipeline:
     # Wiring -----------------------------------------------------------------------------------------------------------
 
     def link(self, source, target):
-        """Connects a result to an input: link("A.latency", "B.time"); a key given to `run` may be the source."""
+        """Connect a result to an input of another name.
+
+        Parameters
+        ----------
+        source : str
+            "Stage.field", or a key given to `run`.
+        target : str
+            "Stage.input".
+
+        Returns
+        -------
+        Pipeline
+            The pipeline itself.
+
+        Examples
+        --------
+        >>> pipeline = mlsysim.Pipeline(["SingleNodeModel"]).link("batch", "SingleNodeModel.batch_size")
+        >>> bool(pipeline.run(model="Llama3_8B", hardware="H100", batch=4))
+        True
+        """
         self._links.append((source, target))
         self._built.clear()
         return self
@@ -185,7 +340,31 @@ class Pipeline:
     # Running ----------------------------------------------------------------------------------------------------------
 
     def run(self, **values):
-        """Runs all stages: {stage: result}. An exception of a stage comes out as it is, with the stage as a note."""
+        """Run all stages.
+
+        Parameters
+        ----------
+        **values
+            Inputs by name. Texts are read as quantities where a stage takes one.
+
+        Returns
+        -------
+        PipelineResults
+            {stage: result}.
+
+        Raises
+        ------
+        PipelineBuildError
+            Inputs are missing, or links are ambiguous or circular. All problems are listed.
+        Exception
+            An exception of a stage, with the stage as a note.
+
+        Examples
+        --------
+        >>> results = mlsysim.Pipeline(["SingleNodeModel"]).run(model="Llama3_8B", hardware="H100")
+        >>> results["SingleNodeModel"].bottleneck
+        'memory'
+        """
         given = {}
         for name, value in values.items():
             if value is None:
@@ -234,14 +413,40 @@ class Pipeline:
         return False
 
     def register_callback(self, callback):
-        """Adds an observer with any of the methods on_pipeline_start, on_pipeline_end, on_stage_start, on_stage_end,
-        on_skip, on_error, on_infeasible, on_progress, on_break.
+        """Add an observer of runs.
 
-        They get, in this order: pipeline_name, seconds (pipelines); stage_name, result, seconds (ends of stages); stage_name,
-        reason (skips, errors, infeasible stages); stage_name, done, total, searched (progress; searched: candidates of an optimizer
-        so far, else None); stage_name, reason, id, severity, text, hint (breaks: stages without a full answer; reason is one of a
-        closed list, such as "missing_field", and id its number). Parameters of these names get them by name, others by position;
-        what a method does not take is left out. One that raises is named in a RuntimeWarning and changes nothing.
+        Parameters
+        ----------
+        callback : object
+            Has any of these methods, which take any of their values by name, or in this order:
+            on_pipeline_start, on_pipeline_end (pipeline_name, seconds); on_stage_start, on_stage_end (stage_name, result, seconds);
+            on_skip, on_error, on_infeasible (stage_name, reason); on_progress (stage_name, done, total, searched);
+            on_break (stage_name, reason, id, severity, text, hint), for stages without a full answer.
+
+        Returns
+        -------
+        Pipeline
+            The pipeline itself.
+
+        Raises
+        ------
+        TypeError
+            The object has none of the methods.
+
+        Notes
+        -----
+        `searched` is the number of candidates of an optimizer so far, else None. `reason` of a break is from a closed list. An observer
+        that raises is named in a RuntimeWarning, and the run goes on.
+
+        Examples
+        --------
+        >>> class Names(list):
+        ...     def on_stage_end(self, stage_name):
+        ...         self.append(stage_name)
+        >>> names = Names()
+        >>> _ = mlsysim.Pipeline(["SingleNodeModel"]).register_callback(names).run(model="Llama3_8B", hardware="H100")
+        >>> names
+        ['SingleNodeModel']
         """
         self._observers.append(_Observer(callback))
         return self
@@ -249,7 +454,29 @@ class Pipeline:
     # Looking ----------------------------------------------------------------------------------------------------------
 
     def explain(self, key=None):
-        """The stages and where each input comes from; with a key, where that value of the last run came from."""
+        """Explain the wiring, or trace a value of the last run.
+
+        Parameters
+        ----------
+        key : str, optional
+            A value, as in `PipelineResults.value`. Without one, the stages and the sources of their inputs.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        PipelineError
+            There was no run yet.
+        LookupError
+            There is no such value.
+
+        Examples
+        --------
+        >>> "SingleNodeModel" in mlsysim.Pipeline(["SingleNodeModel"]).explain()
+        True
+        """
         if key is None:
             return self.show()
         if self._last is None:
@@ -259,17 +486,60 @@ class Pipeline:
         return self._last[1].explain(key)
 
     def show(self):
+        """Format the stages and the sources of their inputs.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> "SingleNodeModel" in mlsysim.Pipeline(["SingleNodeModel"]).show()
+        True
+        """
         return self._any_graph().show()
 
     def to_dot(self):
-        """The graph for Graphviz."""
+        """Write the graph for Graphviz.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> mlsysim.Pipeline(["SingleNodeModel"]).to_dot().startswith("digraph")
+        True
+        """
         return self._any_graph().to_dot()
 
     def to_mermaid(self):
-        """The graph for Mermaid."""
+        """Write the graph for Mermaid.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> mlsysim.Pipeline(["SingleNodeModel"]).to_mermaid().startswith("flowchart")
+        True
+        """
         return self._any_graph().to_mermaid()
 
     def to_json(self):
+        """Write the graph as JSON.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import json
+        >>> isinstance(json.loads(mlsysim.Pipeline(["SingleNodeModel"]).to_json()), dict)
+        True
+        """
         return self._any_graph().to_json()
 
     @property

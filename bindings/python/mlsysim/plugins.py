@@ -1,12 +1,13 @@
 """Plugins: libraries with a C interface, and installed Python packages with entry points.
 
->>> mlsysim.plugins.load("build/mlsysim-plugin-acme.so")      # its resolvers, units and entries are there from now on
->>> mlsysim.plugins.load("acme", isolated=True, limits={"timeout": "2 s", "memory": "1 GiB"})
->>> mlsysim.plugins.list_plugins()
+>>> mlsysim.plugins.load("build/mlsysim-plugin-acme.so")                                # doctest: +SKIP
+'acme'
+>>> mlsysim.plugins.load("acme", isolated=True, limits={"timeout": "2 s", "memory": "1 GiB"})  # doctest: +SKIP
+'acme'
 
-Entry-point groups: mlsysim.models, mlsysim.solvers, mlsysim.optimizers (each takes resolvers of all three tiers),
-mlsysim.callbacks, and mlsysim.plugins (the path of a library, or a function that gives it). They are listed without
-importing anything, and imported when they are first used. MLSYSIM_PLUGINS=none turns all of it off.
+A loaded library adds its resolvers, units and zoo entries. Entry-point groups are mlsysim.models, mlsysim.solvers and
+mlsysim.optimizers (resolvers of any tier), mlsysim.callbacks, and mlsysim.plugins (the path of a library, or a function that returns
+it). Packages are imported when they are first used. MLSYSIM_PLUGINS=none turns all plugins off.
 """
 
 import os
@@ -42,7 +43,23 @@ def _distribution(point):
 
 
 def entry_points(*groups):
-    """The entry points of installed packages in these groups (all without any), in order of group and name."""
+    """List the entry points of installed packages.
+
+    Parameters
+    ----------
+    *groups : str
+        Groups; all of `GROUPS` without any.
+
+    Returns
+    -------
+    list of importlib.metadata.EntryPoint
+        In order of group and name. MLSYSIM_PLUGINS can exclude packages.
+
+    Examples
+    --------
+    >>> isinstance(entry_points("mlsysim.callbacks"), list)
+    True
+    """
     from importlib.metadata import entry_points as find
 
     found = find()
@@ -68,9 +85,17 @@ def _import(point):
 
 
 def list_plugins():
-    """Every plugin that is found: a dict each, with name, version, state, what it provides, and why it is not there.
+    """List every plugin that is found. Libraries are not opened and packages are not imported.
 
-    Libraries with a manifest are not opened for it, and packages are not imported.
+    Returns
+    -------
+    list of dict
+        name, version, state, source, provides, and the failure if there is one.
+
+    Examples
+    --------
+    >>> isinstance(list_plugins(), list)
+    True
     """
     by_package = {}
     for point in entry_points():
@@ -132,10 +157,33 @@ def _tell(notes):
 
 
 def load(name_or_path, isolated=False, limits=None):
-    """Loads a library by name or path; loading it again gives the same. Its name. PluginError with the reason otherwise.
+    """Load a library. A library that is loaded already stays as it is.
 
-    isolated=True runs it in a process of its own, where it may crash; limits={"timeout": "10 s", "memory": "2 GiB"} are
-    those of a call and of that process.
+    Parameters
+    ----------
+    name_or_path : str or path
+        Name from `list_plugins`, a library, or its manifest.
+    isolated : bool, default False
+        Whether the library runs in its own process, where a crash does no harm.
+    limits : dict, optional
+        {"timeout": "10 s", "memory": "2 GiB"}: limits of a call and of its process; only for isolated libraries.
+
+    Returns
+    -------
+    str
+        Name of the plugin.
+
+    Raises
+    ------
+    PluginError
+        The library cannot be loaded.
+    InputError
+        The limits cannot be kept.
+
+    Examples
+    --------
+    >>> load("build/mlsysim-plugin-acme.so")                                                # doctest: +SKIP
+    'acme'
     """
     if not isinstance(isolated, bool):
         raise TypeError(f"isolated={isolated!r}: expected True or False")
@@ -146,10 +194,31 @@ def load(name_or_path, isolated=False, limits=None):
 
 
 def load_all(isolated=False, limits=None, strict=False):
-    """Loads every library that is found, and those that packages name. The names; a warning for each that fails.
+    """Load every library that is found or named by a package. A library that fails is a warning.
 
-    isolated=True runs all of them in processes of their own, isolated=[names] those; one that is named must be there.
-    strict=True makes the failures a PluginError, when all that can be loaded are.
+    Parameters
+    ----------
+    isolated : bool or list of str, default False
+        Whether the libraries run in their own processes, or the names of those that do.
+    limits : dict, optional
+        As in `load`.
+    strict : bool, default False
+        Whether failures raise PluginError, after all others are loaded.
+
+    Returns
+    -------
+    list of str
+        Names of the loaded plugins.
+
+    Raises
+    ------
+    PluginError
+        A library in `isolated` is missing, or one failed and `strict` is set.
+
+    Examples
+    --------
+    >>> load_all()                                                                          # doctest: +SKIP
+    ['acme']
     """
     how = _how(isolated, limits)
     complaints, wanted = [], {_normal(name): name for name in how[1]}
@@ -182,55 +251,228 @@ def load_all(isolated=False, limits=None, strict=False):
 
 
 def unload(name):
-    """Withdraws what a library registered; runs that use it keep its code."""
+    """Withdraw everything that a library registered. Running calls keep its code.
+
+    Parameters
+    ----------
+    name : str
+        Name of the plugin.
+
+    Raises
+    ------
+    LookupError
+        The library is not loaded.
+
+    Examples
+    --------
+    >>> unload("acme")                                                                      # doctest: +SKIP
+    """
     _core._plugin_unload(name)
     _changed()
 
 
 def reload(name):
-    """Loads the file of a library again. Old and new version, and what becomes of the old code."""
+    """Load the file of a library again.
+
+    Parameters
+    ----------
+    name : str
+        Name of the plugin.
+
+    Returns
+    -------
+    dict
+        old_version, new_version, same_interface and old_code (what becomes of the old code).
+
+    Raises
+    ------
+    LookupError
+        The library is not loaded.
+    PluginError
+        Its file cannot be loaded.
+
+    Examples
+    --------
+    >>> reload("acme")                                                                      # doctest: +SKIP
+    """
     report = _core._plugin_reload(name)
     _changed()
     return report
 
 
 def has_feature(name, feature):
-    """Whether a loaded library has a feature, asked by name; False for one that it does not know."""
+    """Check whether a loaded library has a feature.
+
+    Parameters
+    ----------
+    name : str
+        Name of the plugin.
+    feature : str
+        Name of the feature.
+
+    Returns
+    -------
+    bool
+        False for features that the library does not know.
+
+    Raises
+    ------
+    LookupError
+        The library is not loaded.
+
+    Examples
+    --------
+    >>> has_feature("acme", "batch")                                                        # doctest: +SKIP
+    True
+    """
     return _core._plugin_has_feature(name, feature)
 
 
 def describe(name):
-    """What a loaded library is and registers: a dict with its resolvers, options (with the place that each value comes
-    from), attributes, backends, converters, and the versions of the interface."""
+    """Describe a loaded library.
+
+    Parameters
+    ----------
+    name : str
+        Name of the plugin.
+
+    Returns
+    -------
+    dict
+        Resolvers, options with the source of each value, attributes, backends, converters and interface versions.
+
+    Raises
+    ------
+    LookupError
+        The library is not loaded.
+
+    Examples
+    --------
+    >>> describe("acme")["resolvers"]                                                       # doctest: +SKIP
+    """
     return _core._plugin_describe(name)
 
 
 def support(backend, workload, hardware, effort=2, mode="conservative"):
-    """Whether a backend of a plugin runs a model on one of its devices: verdict ("yes", "no" or "maybe"), reasons
-    (code, op, count, location, hint each), effort, mode and seconds. Touches no device.
+    """Check whether a backend of a plugin runs a model on one of its devices, without access to the device.
 
-    effort: 0 names, 1 attributes, 2 types and shapes, 3 context, 4 trial rewrite. mode: "conservative" or "aggressive".
+    Parameters
+    ----------
+    backend : str
+        Name of the backend.
+    workload : Workload
+        The model.
+    hardware : HardwareNode
+        The device.
+    effort : int, default 2
+        Depth of the check, 0 to 4: names, attributes, types and shapes, context, trial rewrite.
+    mode : {"conservative", "aggressive"}, default "conservative"
+        What an uncertain answer becomes.
+
+    Returns
+    -------
+    dict
+        verdict ("yes", "no" or "maybe"), reasons (code, op, count, location, hint), effort, mode and seconds [s].
+
+    Raises
+    ------
+    LookupError
+        There is no such backend.
+
+    Examples
+    --------
+    >>> support("acme/npu", mlsysim.Models.Llama3_8B, mlsysim.Hardware.H100)["verdict"]     # doctest: +SKIP
+    'no'
     """
     return _core._plugin_support(backend, workload, hardware, effort, mode)
 
 
 def converters():
-    """The importers and exporters of loaded libraries: name, direction ("import" or "export") and format each."""
+    """List the importers and exporters of loaded libraries.
+
+    Returns
+    -------
+    list
+        name, direction ("import" or "export") and format of each.
+
+    Examples
+    --------
+    >>> isinstance(converters(), list)
+    True
+    """
     return _core._plugin_converters()
 
 
 def import_text(importer, path):
-    """What an importer makes of a file: the text of a zoo file, checked as one of the user."""
+    """Convert a file to a zoo file with an importer.
+
+    Parameters
+    ----------
+    importer : str
+        Name of the importer.
+    path : path
+        The file.
+
+    Returns
+    -------
+    str
+        Text of a zoo file, which was checked as a file of the user.
+
+    Raises
+    ------
+    LookupError
+        There is no such importer.
+    PluginError, ErrorList
+        The importer failed, or its text has errors.
+
+    Examples
+    --------
+    >>> import_text("acme/toml", "chip.toml")                                               # doctest: +SKIP
+    """
     return _core._plugin_import(importer, os.fspath(path), _read_bytes(path, "a file for the importer"))
 
 
 def export_text(exporter, entry):
-    """An object such as Hardware.H100 in the format of an exporter."""
+    """Convert a spec with an exporter.
+
+    Parameters
+    ----------
+    exporter : str
+        Name of the exporter.
+    entry : spec
+        An object such as Hardware.H100.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    LookupError
+        There is no such exporter.
+    PluginError
+        The exporter failed.
+
+    Examples
+    --------
+    >>> export_text("acme/toml", mlsysim.Hardware.H100)                                     # doctest: +SKIP
+    """
     return _core._plugin_export(exporter, entry)
 
 
 def resolvers():
-    """{class name: class} of the resolvers of installed packages."""
+    """List the resolvers of installed packages.
+
+    Returns
+    -------
+    dict
+        {class name: class}.
+
+    Examples
+    --------
+    >>> isinstance(resolvers(), dict)
+    True
+    """
     return {name: cls for name, (cls, _) in _package_resolvers().items()}
 
 
@@ -252,7 +494,17 @@ def _package_resolvers():
 
 
 def callbacks():
-    """Objects of the callbacks of installed packages, for Pipeline.register_callback."""
+    """Create the callbacks of installed packages, for `Pipeline.register_callback`.
+
+    Returns
+    -------
+    list
+
+    Examples
+    --------
+    >>> isinstance(callbacks(), list)
+    True
+    """
     made = []
     for point in entry_points("mlsysim.callbacks"):
         target = _import(point)
@@ -262,7 +514,28 @@ def callbacks():
 
 
 def check(distribution):
-    """What is wrong with the entry points of a package: a list of sentences, empty when all is well."""
+    """Check the entry points of a package.
+
+    Parameters
+    ----------
+    distribution : str
+        Name of the package.
+
+    Returns
+    -------
+    list of str
+        Problems, as sentences; empty if there are none.
+
+    Raises
+    ------
+    PluginError
+        The package has no entry points of mlsysim.
+
+    Examples
+    --------
+    >>> check("acme-mlsysim")                                                               # doctest: +SKIP
+    []
+    """
     from .base import BaseResolver
     from .results import SolverResult
 

@@ -1,9 +1,10 @@
-"""Programs down to the operator: ONNX, StableHLO and MHLO text.
+r"""Model graphs at operator level: ONNX, StableHLO and MHLO.
 
->>> import mlsysim
->>> program = mlsysim.read_program("model.onnx", dims={"batch": 8})
->>> program.totals["macs"]
->>> mlsysim.Engine.solve(program.workload(), mlsysim.Hardware.H100).latency
+>>> text = ("func.func @main(%a: tensor<4x16xf32>, %w: tensor<16x8xf32>) -> tensor<4x8xf32> {\n"
+...         " %0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>\n"
+...         " return %0 : tensor<4x8xf32> }")
+>>> mlsysim.read_program("layer.mlir", text=text, weights=["arg1"]).totals["macs"] == 4 * 16 * 8
+True
 """
 
 from typing import NamedTuple
@@ -16,11 +17,24 @@ __all__ = ["Operator", "Program", "read_program", "stablehlo_text"]
 
 
 class Operator(NamedTuple):
-    """One operator, calls and loops around it expanded.
+    """One operator of a program, with calls and loops expanded.
 
-    `rows`, `columns`, `depth`, `copies` are the extents of a product or convolution, 0 for other operators; `flops`
-    other arithmetic; shapes are (format, extents), an extent below 0 is the symbol -2 - extent. Operators with the
-    same `kernel` run as one where chains are fused.
+    Attributes
+    ----------
+    name, path, kind : str
+        Operator, its place in the modules, and its kind.
+    times : float
+        Executions.
+    rows, columns, depth, copies : float
+        Extents of a product or convolution; 0 for other operators.
+    flops, transcendentals : float
+        Other arithmetic of one execution.
+    line : int
+        Line or node of the file.
+    kernel : int
+        Operators of one kernel run together where chains are fused.
+    operands, results : list
+        (format, extents) of the tensors. An extent below 0 is the symbol -2 - extent.
     """
 
     name: str
@@ -40,73 +54,128 @@ class Operator(NamedTuple):
 
     @property
     def macs(self):
-        """Multiply-adds of all its executions."""
+        """Multiply-adds of all executions."""
         return self.rows * self.columns * self.depth * self.copies * self.times
 
 
 class Program:
-    """A program as a list of operators."""
+    """Model graph as a list of operators; `read_program` makes it.
+
+    Attributes
+    ----------
+    name, format, version : str
+        File, its format ("ONNX", "StableHLO text") and version.
+    operators : list of Operator
+        The operators, in order.
+    totals : dict
+        Sums over the operators.
+    open, notes, unknown
+        Sizes without a value, notes of the reader, and operators without a rule.
+    """
 
     def __init__(self, core):
         self._core = core
 
     @property
     def name(self):
-        """The file that it was read from."""
+        """File that the program was read from."""
         return self._core.name
 
     @property
     def format(self):
-        """What kind of file it is: "ONNX", "StableHLO text"."""
+        """Format of the file: "ONNX", "StableHLO text"."""
         return self._core.format
 
     @property
     def version(self):
-        """Version as the file states it, empty where it states none."""
+        """Version that the file states; empty if it states none."""
         return self._core.version
 
     @property
     def main_format(self):
-        """The number format of most of its products: run it in this one to have it as it is written."""
+        """Number format of most products. Evaluate the model in this precision to have it as it is written."""
         return self._core.main_format
 
     @property
     def open(self):
-        """Sizes and trip counts that nothing bound."""
+        """Sizes and trip counts without a value."""
         return self._core.open
 
     @property
     def notes(self):
-        """What the reader has to say."""
+        """Notes of the reader."""
         return self._core.notes
 
     @property
     def unknown(self):
-        """Operators and targets of calls without a rule: how often they occur."""
+        """{name: count} of operators and call targets without a rule."""
         return self._core.unknown
 
     @property
     def branches(self):
-        """(name, least, most) multiply-adds of the sides of each branch; the list holds the side with the most."""
+        """(name, least, most) multiply-adds of the sides of each branch. The list of operators has the side with the most."""
         return self._core.branches
 
     @property
     def operators(self):
-        """The operators, in order."""
+        """Operators, in order."""
         return [Operator(*row) for row in self._core.operators]
 
     @property
     def totals(self):
-        """Sums: operators, kernels, macs, flops, weights, weight_bytes, traffic, fused_traffic, peak_activations [B], ..."""
+        """Sums over the operators: operators, kernels, macs, flops, weights, weight_bytes, traffic, fused_traffic, peak_activations [B] and more."""
         return self._core.totals
 
     def workload(self):
-        """The Workload. Raises InputError that lists what is open."""
+        r"""Convert to a model.
+
+        Returns
+        -------
+        Workload
+
+        Raises
+        ------
+        InputError
+            A size is open; the message lists all of them.
+
+        Examples
+        --------
+        >>> text = ("func.func @main(%a: tensor<4x16xf32>, %w: tensor<16x8xf32>) -> tensor<4x8xf32> {\n"
+        ...         " %0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>\n"
+        ...         " return %0 : tensor<4x8xf32> }")
+        >>> len(mlsysim.read_program("layer.mlir", text=text, weights=["arg1"]).workload().operators)
+        1
+        """
         (spec,) = self._core.workload().values()
         return spec
 
     def graph(self, language="mermaid", depth=3):
-        """The graph of its modules in Mermaid or "dot"; `depth` parts of their paths are shown."""
+        r"""Draw the graph of the modules.
+
+        Parameters
+        ----------
+        language : {"mermaid", "dot"}, default "mermaid"
+            Language of the graph.
+        depth : int, default 3
+            Parts of the module paths to show.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            The language is not known.
+
+        Examples
+        --------
+        >>> text = ("func.func @main(%a: tensor<4x16xf32>, %w: tensor<16x8xf32>) -> tensor<4x8xf32> {\n"
+        ...         " %0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>\n"
+        ...         " return %0 : tensor<4x8xf32> }")
+        >>> mlsysim.read_program("layer.mlir", text=text).graph().startswith("flowchart")
+        True
+        """
         if language not in ("mermaid", "dot"):
             raise ValueError(f"language is '{language}': expected mermaid or dot")
         return self._core.graph(language, depth)
@@ -116,11 +185,43 @@ class Program:
 
 
 def read_program(path, *, text=None, dims=None, trip_counts=None, weights=(), force=False):
-    """Reads a program from a file, or from `text` (str or bytes), the ending of `path` saying what it is.
+    r"""Read a model graph.
 
-    `dims` binds open sizes by name, `trip_counts` loops whose count depends on data, `weights` names arguments that
-    are weights ("*": all but the last). Portable artifacts of StableHLO are read where jaxlib is installed. Raises
-    InputError with file, line or node and what to do.
+    Parameters
+    ----------
+    path : path
+        The file. Its ending says what it is, also with `text`.
+    text : str or bytes, optional
+        Content to read instead of the file.
+    dims : dict, optional
+        {name: extent} of open sizes.
+    trip_counts : dict, optional
+        {loop: count} of loops whose count depends on data.
+    weights : iterable of str, optional
+        Arguments that are weights; "*" means all but the last.
+    force : bool, default False
+        Whether a file of an unknown version is read anyway.
+
+    Returns
+    -------
+    Program
+
+    Raises
+    ------
+    InputError
+        The file cannot be read; the message names line or node and what to do.
+
+    Notes
+    -----
+    Portable artifacts of StableHLO need jaxlib.
+
+    Examples
+    --------
+    >>> text = ("func.func @main(%a: tensor<?x16xf32>, %w: tensor<16x8xf32>) -> tensor<?x8xf32> {\n"
+    ...         " %0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<?x16xf32>, tensor<16x8xf32>) -> tensor<?x8xf32>\n"
+    ...         " return %0 : tensor<?x8xf32> }")
+    >>> read_program("layer.mlir", text=text, dims={"arg0.0": 4}, weights=["arg1"]).totals["weights"] == 16 * 8
+    True
     """
     import os
 
@@ -136,9 +237,28 @@ def read_program(path, *, text=None, dims=None, trip_counts=None, weights=(), fo
 
 
 def stablehlo_text(path):
-    """The text of a portable artifact of StableHLO. Needs jaxlib (pip install jaxlib).
+    """Convert a portable artifact of StableHLO to text.
 
-    Raises ImportError without it, and ValueError where it does not know the version.
+    Parameters
+    ----------
+    path : path
+        The artifact (.bc or .mlirbc).
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ImportError
+        jaxlib is not installed (pip install jaxlib).
+    ValueError
+        jaxlib does not know the version of the artifact.
+
+    Examples
+    --------
+    >>> stablehlo_text("model.mlirbc").startswith("module")                                 # doctest: +SKIP
+    True
     """
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo

@@ -1,4 +1,4 @@
-"""Laws written in Python: a function of quantities that is recorded once, and then is as fast and exact as the laws that ship.
+"""Laws written in Python: functions of quantities that are recorded once and then run like the shipped laws.
 
 >>> @mlsysim.law(inputs={"work": "TFLOP", "traffic": "GB", "peak": "TFLOP/s", "bandwidth": "GB/s"}, results={"time": "ms"})
 ... def pass_time(work, traffic, peak, bandwidth):
@@ -6,9 +6,9 @@
 >>> pass_time.gradient(work="2 TFLOP", traffic="1 GB", peak="100 TFLOP/s", bandwidth="1 TB/s")["time", "work"].elasticity
 1.0
 
-The function is called once with values that stand for any point. They take + - * / **, comparisons, abs, math.floor and
-math.ceil, and the functions of this module; units are checked while it runs. A choice that hangs on a value is `where`: what
-asks such a value for its truth cannot be recorded, and is then called point by point, with slopes from differences.
+The function is called once with symbolic values. They support + - * / **, comparisons, abs, math.floor, math.ceil and the functions
+of this module; units are checked during the call. A choice that depends on a value is `where`. A function that uses `if` on a
+value cannot be recorded. It is then called point by point, and its slopes are finite differences.
 """
 
 import inspect
@@ -203,7 +203,25 @@ def _recording_of(*values):
 
 
 def where(condition, yes, no):
-    """`yes` where the condition holds, else `no`; both have one dimension. Conditions are joined by & | ~."""
+    """Select one of two values by a condition.
+
+    Parameters
+    ----------
+    condition : comparison or bool
+        Conditions are joined by & | ~.
+    yes, no : Quantity, float or str
+        Values of one dimension.
+
+    Returns
+    -------
+    Quantity or float
+        `yes` where the condition holds, else `no`.
+
+    Examples
+    --------
+    >>> where(2 > 1, "3 ms", "4 ms") == mlsysim.q("3 ms")
+    True
+    """
     to = _recording_of(condition, yes, no)
     if to is None or not isinstance(condition, _Value):
         return _read(yes if condition else no)
@@ -226,48 +244,122 @@ def _fold(op, plain, values):
 
 
 def minimum(*values):
-    """The smallest of some quantities of one dimension."""
+    """Find the smallest of several quantities.
+
+    Parameters
+    ----------
+    *values : Quantity, float or str
+        Values of one dimension, or one list of them.
+
+    Returns
+    -------
+    Quantity or float
+
+    Examples
+    --------
+    >>> minimum("2 ms", "1 s") == mlsysim.q("2 ms")
+    True
+    """
     return _fold("min", min, values)
 
 
 def maximum(*values):
-    """The largest of some quantities of one dimension."""
+    """Find the largest of several quantities.
+
+    Parameters
+    ----------
+    *values : Quantity, float or str
+        Values of one dimension, or one list of them.
+
+    Returns
+    -------
+    Quantity or float
+
+    Examples
+    --------
+    >>> maximum("2 ms", "1 s") == mlsysim.q("1 s")
+    True
+    """
     return _fold("max", max, values)
 
 
-def _unary(op, plain, about):
+_UNARY = """{about}
+
+Parameters
+----------
+x : float or Quantity
+    No unit; another one raises DimensionError.
+
+Returns
+-------
+{kind}
+
+Examples
+--------
+>>> {op}({at})
+{found}
+"""
+
+
+def _unary(op, plain, about, at, found):
     def function(x):
         return x._plain(op) if isinstance(x, _Recorded) else plain(float(x))
 
     function.__name__ = function.__qualname__ = op
-    function.__doc__ = about
+    function.__doc__ = _UNARY.format(about=about, kind="int" if "." not in found else "float", op=op, at=at, found=found)
     return function
 
 
-ceil = _unary("ceil", math.ceil, "The next whole number above, of a number without unit.")
-floor = _unary("floor", math.floor, "The next whole number below, of a number without unit.")
-log = _unary("log", math.log, "Natural logarithm of a number without unit.")
-log2 = _unary("log2", math.log2, "Logarithm to base 2 of a number without unit.")
-exp = _unary("exp", math.exp, "The exponential function of a number without unit.")
+ceil = _unary("ceil", math.ceil, "Round a number without unit up to a whole number.", 2.5, "3")
+floor = _unary("floor", math.floor, "Round a number without unit down to a whole number.", 2.5, "2")
+log = _unary("log", math.log, "Compute the natural logarithm of a number without unit.", 1, "0.0")
+log2 = _unary("log2", math.log2, "Compute the logarithm to base 2 of a number without unit.", 8, "3.0")
+exp = _unary("exp", math.exp, "Compute the exponential of a number without unit.", 0, "1.0")
 
 
 def sqrt(x):
-    """Square root, of the unit too."""
+    """Compute the square root of a quantity and its unit.
+
+    Parameters
+    ----------
+    x : Quantity or float
+        Not negative.
+
+    Returns
+    -------
+    Quantity or float
+
+    Examples
+    --------
+    >>> sqrt(9)
+    3.0
+    """
     if isinstance(x, _Recorded):
         return x._to.add(1.0 if x._unit == 1.0 else _dimension(x._unit**0.5), "sqrt", x._at)
     return x**0.5 if isinstance(x, Quantity) and not x.dimensionless else math.sqrt(float(x))
 
 
 class Results(dict):
-    """Answers of a law by name, and the `method` by which they were found."""
+    """Results of a law by name. `method` says how they were found ("exact" or differences)."""
 
     method = "exact"
 
 
 class Law:
-    """A function as a law: call it as the function that it is, or ask it as a law of mlsysim.laws.
+    """Law made from a function, with the methods of the laws of `mlsysim.laws`. `mlsysim.law` makes it; a call runs the function.
 
-    solve, batch, gradient, bounds, invert, export; recorded (whether it was), why (why not), method.
+    Attributes
+    ----------
+    recorded, why : bool, str or None
+        Whether the function was recorded, and why not.
+    method : str
+        How results are found.
+
+    Examples
+    --------
+    >>> half = mlsysim.law({"work": "TFLOP", "peak": "TFLOP/s"}, {"time": "s"})(lambda work, peak: work / peak)
+    >>> half.recorded, half.solve(work="4 TFLOP", peak="2 TFLOP/s").time == mlsysim.q("2 s")
+    (True, True)
     """
 
     def __init__(self, function, inputs, results, name=None):  # rows; made by `law`
@@ -350,15 +442,69 @@ class Law:
         return getattr(self._class, name)
 
     def batch(self, out=None, **columns):
-        """The law over columns, as that of a law of mlsysim.laws; `.method` says how."""
+        """Evaluate the law for columns of inputs.
+
+        Parameters
+        ----------
+        out : dict, optional
+            {result: float64 array}: filled in place, in base units.
+        **columns
+            A QuantityArray, or a float64 array for counts; a single value holds for all rows.
+
+        Returns
+        -------
+        Results
+            {result: QuantityArray or array}; its `method` says how they were found.
+
+        Examples
+        --------
+        >>> time = mlsysim.law({"work": "TFLOP", "peak": "TFLOP/s"}, {"time": "s"})(lambda work, peak: work / peak)
+        >>> len(time.batch(work=mlsysim.q([1, 2], "TFLOP"), peak="1 TFLOP/s")["time"])
+        2
+        """
         return self._said(self._class.batch(out=out, **columns), self.method)
 
     def gradient(self, **values):
-        """Slopes of every result by every input; `.method` says whether they are exact."""
+        """Compute the derivative of every result with respect to every input.
+
+        Parameters
+        ----------
+        **values
+            The inputs.
+
+        Returns
+        -------
+        Results
+            {(result, input): Slope}; its `method` says whether they are exact.
+
+        Examples
+        --------
+        >>> time = mlsysim.law({"work": "TFLOP", "peak": "TFLOP/s"}, {"time": "s"})(lambda work, peak: work / peak)
+        >>> time.gradient(work="2 TFLOP", peak="1 TFLOP/s")["time", "work"].elasticity
+        1.0
+        """
         return self._said(self._class.gradient(**values), self._slopes)
 
     def explain(self, open=(), **values):
-        """Refuses: the steps of a function in Python have no names. Call it at the point, or export it."""
+        """Raise SolverError: the steps of a function in Python have no names.
+
+        Parameters
+        ----------
+        open, **values
+            As for a shipped law.
+
+        Raises
+        ------
+        SolverError
+            Always. `ask(law, ...).sensitivity(result)` shows which inputs matter, `export` every operation.
+
+        Examples
+        --------
+        >>> time = mlsysim.law({"work": "TFLOP", "peak": "TFLOP/s"}, {"time": "s"})(lambda work, peak: work / peak)
+        >>> time.explain(work="2 TFLOP", peak="1 TFLOP/s")
+        Traceback (most recent call last):
+        mlsysim.errors.SolverError: ...
+        """
         from .errors import SolverError
 
         raise _input_error(f"{self.__name__} has no derivation", found="a law written in Python", expected="a law that ships, or a scenario",
@@ -366,7 +512,27 @@ class Law:
                            id="mlsysim.python.230")
 
     def export(self, *results, language="json", name="law"):
-        """The law as a program in another language; see mlsysim.laws."""
+        """Write the law as a program that needs no library.
+
+        Parameters
+        ----------
+        *results : str
+            Results to compute; all of them without names.
+        language : {"json", "c"}, default "json"
+            "c" is one function `void NAME(const double *inputs, double *results)` in base units.
+        name : str, default "law"
+            Name of the function.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> time = mlsysim.law({"work": "TFLOP", "peak": "TFLOP/s"}, {"time": "s"})(lambda work, peak: work / peak)
+        >>> "void seconds(" in time.export(language="c", name="seconds")
+        True
+        """
         return _core._law_export(self._resolver, list(results), language, name)
 
     @staticmethod
@@ -395,11 +561,36 @@ def _row(name, spec):
 
 
 def law(inputs, results, name=None):
-    """Makes a law of the function below; see this module.
+    """Make a law of a function, as a decorator.
 
-    inputs, results: {name: unit}, "" for plain numbers, or {name: {"unit": "GB", "meaning": "...", "low": 0, "high": 1,
-    "above": 0, "whole": True, "default": "1 GB"}}; ranges are in that unit. The function takes the inputs by name and returns one
-    value a result, as a tuple or a dict where there are several.
+    Parameters
+    ----------
+    inputs, results : dict
+        {name: unit}, "" for plain numbers, or {name: {"unit": "GB", "meaning": "...", "low": 0, "high": 1, "above": 0, "whole": True,
+        "default": "1 GB"}}; the range is in that unit.
+    name : str, optional
+        Name of the law; by default that of the function.
+
+    Returns
+    -------
+    callable
+        Takes the function and returns a Law. The function takes the inputs by name and returns one value for each result, as a tuple
+        or dict if there are several.
+
+    Raises
+    ------
+    InputError
+        A field is not known, or the function and the fields have different names.
+    DimensionError
+        The function returns a value of another dimension than its result has.
+
+    Examples
+    --------
+    >>> @mlsysim.law(inputs={"work": "TFLOP", "peak": "TFLOP/s"}, results={"time": "ms"})
+    ... def compute_time(work, peak):
+    ...     return work / peak
+    >>> compute_time.solve(work="2 TFLOP", peak="1 TFLOP/s").time == mlsysim.q("2 s")
+    True
     """
     for what, given in (("inputs", inputs), ("results", results)):
         if not isinstance(given, dict) or not given:

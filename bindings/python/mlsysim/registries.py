@@ -1,7 +1,10 @@
 """The zoo by name: Hardware.Cloud.H100, Models.Llama3_8B, Systems.Clusters.Frontier_8K, Infrastructure.Grids.Quebec.
 
-Entries are found in their group (`Hardware.Cloud.H100`), flat (`Hardware.H100`) and by key (`Hardware["H100"]`), under
-their name or an alias. The files are read on first use.
+An entry is found in its group (`Hardware.Cloud.H100`), directly (`Hardware.H100`) and by key (`Hardware["H100"]`), under its name
+or an alias. The files are read on first use.
+
+>>> mlsysim.Hardware.H100.memory.capacity == mlsysim.q("80 GiB")
+True
 """
 
 from . import _mlsysim as _core, compat
@@ -23,7 +26,24 @@ _names = {}
 
 
 def find(type_name, name):
-    """The spec of a type by name or alias, or None."""
+    """Find an entry of the zoo by name or alias.
+
+    Parameters
+    ----------
+    type_name : str
+        Type of the zoo, such as "hardware", "workload" or "grid".
+    name : str
+        Name or alias.
+
+    Returns
+    -------
+    spec or None
+
+    Examples
+    --------
+    >>> find("hardware", "H100").name
+    'H100'
+    """
     if type_name not in _names:
         index = {}
         for spec, _, own, aliases in _table(type_name):
@@ -49,7 +69,18 @@ def _read_again():
 
 
 class Registry:
-    """Specs by name, in groups."""
+    """Entries of the zoo by name, in groups. `name in registry`, `registry[name]` and iteration work as in a dict of entries.
+
+    Raises
+    ------
+    AttributeError, LookupError
+        There is no such entry; the message lists near misses.
+
+    Examples
+    --------
+    >>> "H100" in mlsysim.Hardware, len(mlsysim.Hardware) > 40
+    (True, True)
+    """
 
     def __init__(self, name, fill, about=""):
         self.__dict__.update(_name=name, _fill=fill, _filled=False, _groups={}, _specs={}, _aliases={}, __doc__=about)
@@ -125,11 +156,44 @@ class Registry:
         return table(repr(self)[1:-1], ("name", "title", "category"), rows)
 
     def names(self):
-        """Names of all entries in alphabetical order."""
+        """List the names of all entries in alphabetical order.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> "H100" in mlsysim.Hardware.names()
+        True
+        """
         return sorted(self._load()._specs)
 
     def list(self, sort_by=None, reverse=False):
-        """All entries in alphabetical order, or by a dotted attribute ("memory.bandwidth"); absent values come last."""
+        """List all entries in alphabetical order, or sorted by an attribute.
+
+        Parameters
+        ----------
+        sort_by : str, optional
+            Dotted attribute: "memory.bandwidth". Entries without it come last.
+        reverse : bool, default False
+            Whether the order is descending.
+
+        Returns
+        -------
+        list
+
+        Raises
+        ------
+        LookupError
+            The entries have no such attribute.
+
+        Examples
+        --------
+        >>> fastest, second = mlsysim.Hardware.list(sort_by="memory.bandwidth", reverse=True)[:2]
+        >>> fastest.memory.bandwidth >= second.memory.bandwidth
+        True
+        """
         entries = [self._load()._specs[name] for name in self.names()]
         if sort_by is None:
             return entries[::-1] if reverse else entries

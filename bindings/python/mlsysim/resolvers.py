@@ -1,4 +1,4 @@
-"""The resolvers that ship, one class each, made from the registry of the library when first used."""
+"""Shipped resolvers, one class each. A class is made when it is first used."""
 
 from . import _mlsysim as _core
 from .base import BaseOptimizer, BaseSolver, ForwardModel
@@ -12,7 +12,28 @@ def _names(laws):
 
 
 def resolver_class(name):
-    """The class of a shipped resolver or law."""
+    """Return the class of a shipped resolver or law.
+
+    Parameters
+    ----------
+    name : str
+        Name of the class.
+
+    Returns
+    -------
+    class
+        Derived from ForwardModel, BaseSolver or BaseOptimizer.
+
+    Raises
+    ------
+    LookupError
+        There is no such resolver or law.
+
+    Examples
+    --------
+    >>> resolver_class("ServingModel").produces.__name__
+    'ServingResult'
+    """
     if name not in _classes:
         _classes[name] = _make(_core._resolver(name))
     return _classes[name]
@@ -44,24 +65,35 @@ def _range_words(row):
     return words + (f"more than {low:g}, at most {high:g}" if row["open_low"] else f"{low:g} to {high:g}")
 
 
+def _type_words(row):
+    """Unit, choices and range of a field, as numpydoc has them after its name."""
+    unit = f"[{row['unit']}]" if row["unit"] else ""
+    choices = f"{{{', '.join(row['choices'])}}}" if row["choices"] else ""
+    return ", ".join(filter(None, [unit or choices or row["kind"], choices if unit else "", _range_words(row)]))
+
+
 def _describe(row):
-    unit = f" [{row['unit']}]" if row["unit"] else ""
-    choices = f"; one of {', '.join(row['choices'])}" if row["choices"] else ""
-    words = _range_words(row)
-    choices += f"; {words}" if words else ""
     default = "" if row["required"] else f" (default: {row['default_source'] or row['default']})"
-    return f"    {row['name']}{unit}: {row['meaning']}{choices}{default}"
+    return f"{row['name']} : {_type_words(row)}\n    {row['meaning']}{default}"
+
+
+def _section(title, lines):
+    return ["", title, "-" * len(title), *lines]
 
 
 def _texts(core):
+    from .results import result_name
+
     inputs, outputs = core.inputs, core.outputs
-    lines = [core.about + "." if core.about else core.name, ""]
-    if core.law:
-        lines += [f"Law: {core.law}"]
-    if core.source:
-        lines += [f"Source: {core.source}"]
-    lines += ["", "Inputs ('model' means 'workload'):", *map(_describe, inputs), "", "Result:"]
+    lines = [f"{core.about[0].upper()}{core.about[1:]}." if core.about else core.name]
+    lines += _section("Parameters", map(_describe, inputs))
+    lines += _section("Returns", [result_name(core.name)])
     lines += [f"    {r['name']}{' [' + r['unit'] + ']' if r['unit'] else ''}: {r['meaning']}" for r in outputs]
+    notes = [f"{title}: {text}" for title, text in (("Law", core.law), ("Source", core.source)) if text]
+    if any(r["name"] == "workload" for r in inputs):
+        notes.append("`model` means `workload`.")
+    if notes:
+        lines += _section("Notes", notes)
     signature = ", ".join(r["name"] if r["required"] else f"{r['name']}={_literal(r)}" for r in _in_order(inputs))
     return "\n".join(lines), f"solve($self, {signature})\n--\n\n"
 

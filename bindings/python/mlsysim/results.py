@@ -34,11 +34,26 @@ def _own_names(cls):
 
 
 class SolverResult:
-    """Base of all results: fields are the annotations of the class and of its bases.
+    """Base of results: an immutable object whose fields are the annotations of its class.
 
-    A value in the class body is the default of a field; every result has a copy of a default list or dict. Fields of type
-    Quantity, float, int, bool, str, Optional, containers with what they hold, and classes are checked; an int where a float
-    is due becomes a float. The names of the methods below are taken.
+    Parameters
+    ----------
+    **values
+        One value for each field. A value in the class body is the default of a field; each result gets a copy of a default list
+        or dict.
+
+    Raises
+    ------
+    InputError
+        A field is missing, unknown or of the wrong type. An int is accepted as a float.
+
+    Examples
+    --------
+    >>> class Price(mlsysim.SolverResult):
+    ...     total: mlsysim.Quantity
+    ...     paid: bool = False
+    >>> Price(total=mlsysim.q("12 USD"))
+    Price(total=12 USD, paid=False)
     """
 
     def __init_subclass__(cls, **more):
@@ -71,25 +86,55 @@ class SolverResult:
 
     @classmethod
     def fields(cls):
-        """Names of the fields."""
+        """List the names of the fields.
+
+        Returns
+        -------
+        tuple of str
+
+        Examples
+        --------
+        >>> mlsysim.OptimizerResult.fields()
+        ('objective_value', 'best_config', 'total_searched')
+        """
         return tuple(_field_types(cls))
 
     def dict(self):
-        """Fields and values; nested results as dicts."""
+        """Convert to a dict of values; nested results become dicts.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> mlsysim.OptimizerResult(objective_value=1.5, best_config={}, total_searched=8).dict()["total_searched"]
+        8
+        """
         return {n: v.dict() if isinstance(v, SolverResult) else v for n, v in ((n, getattr(self, n)) for n in self.fields())}
 
     def to_dict(self):
-        """Fields and values ready for JSON: quantities as exact text, nested results as dicts."""
+        """Convert to plain data for JSON. Quantities become exact texts.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> mlsysim.OptimizerResult(objective_value=mlsysim.q("2 ms"), best_config={}, total_searched=8).to_dict()["objective_value"]
+        '2 ms'
+        """
         return _jsonable(self.dict())
 
     @property
     def assumptions(self):
-        """What was assumed: (name, value, source) each. Results of resolvers written in Python say nothing here."""
+        """(name, value, source) of values that were not given; empty for resolvers in Python."""
         return []
 
     @property
     def warnings(self):
-        """What the answer should be read with."""
+        """Limits of the answer, as sentences."""
         return []
 
     def __getattr__(self, name):
@@ -168,7 +213,22 @@ def _exact(quantity):
 
 
 class OptimizerResult(SolverResult):
-    """Result of a search. A Python optimizer fills in the standard fields itself, so its count is a claim."""
+    """Result of a search.
+
+    Attributes
+    ----------
+    objective_value : Quantity or float
+        Value of the best design.
+    best_config : Any
+        The best design.
+    total_searched : int
+        Number of candidates, at least 0. An optimizer in Python counts them itself.
+
+    Raises
+    ------
+    InputError
+        The objective is not a number, or the count is negative.
+    """
 
     objective_value: "Any"
     best_config: "Any"
@@ -186,7 +246,19 @@ class OptimizerResult(SolverResult):
 
 
 class Infeasible(SolverResult):
-    """An answer too: there is no result, why, and what would have to change."""
+    """Answer of a resolver that has no result. It is false in conditions.
+
+    Attributes
+    ----------
+    resolver, reason : str
+        The resolver, and why it has no result.
+    smallest_change : str
+        Change that would give a result.
+    facts : Any
+        Numbers behind the reason.
+    feasible : bool
+        False.
+    """
 
     resolver: str
     reason: str
@@ -204,7 +276,15 @@ class Infeasible(SolverResult):
 
 
 class Skipped(SolverResult):
-    """A stage that did not run, because one that it needs has no result."""
+    """Answer of a stage that did not run because its input has no result. It is false in conditions.
+
+    Attributes
+    ----------
+    stage, reason : str
+        The stage, and why it did not run.
+    feasible : bool
+        False.
+    """
 
     stage: str
     reason: str
@@ -429,7 +509,22 @@ _RESULT_NAMES = {"SingleNodeModel": "PerformanceProfile", "CompressionOptimizer"
 
 
 def result_name(resolver):
-    """Name of the result class of a resolver: DistributedModel gives DistributedResult."""
+    """Return the name of the result class of a resolver.
+
+    Parameters
+    ----------
+    resolver : str
+        Name of the resolver.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> result_name("DistributedModel")
+    'DistributedResult'
+    """
     if resolver in _RESULT_NAMES:
         return _RESULT_NAMES[resolver]
     for tail in ("Model", "Solver", "Optimizer"):

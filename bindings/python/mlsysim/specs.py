@@ -1,7 +1,9 @@
 """Devices, systems, models and grids as Python objects.
 
-The classes are compiled; this file gives them what reads better in Python. All are immutable: `replace` makes a changed
-copy, which no longer is an entry of the zoo.
+All are immutable. `replace` makes a changed copy, which is not an entry of the zoo.
+
+>>> mlsysim.Hardware.H100.replace(tdp="500 W").tdp == mlsysim.q("500 W")
+True
 """
 
 from . import _mlsysim as _core, compat
@@ -49,7 +51,28 @@ _OF_TYPE = {name: cls for cls, name in _ZOO_TYPES.items()}
 
 
 class Provenance:
-    """Where a figure comes from: kind of source, citation, date, note."""
+    """Source of a parameter.
+
+    Attributes
+    ----------
+    entry, figure : str
+        The zoo entry and its parameter.
+    authored : str
+        The value as the source states it.
+    kind : str
+        Kind of the source, such as "datasheet".
+    ref, citation, url : str or None
+        Key, text and address of the source.
+    verified, recorded : str or None
+        Dates.
+    note, formula, same_die, spread, where
+        Remarks, derivation, related device, range, and place in the zoo.
+
+    Examples
+    --------
+    >>> mlsysim.Hardware.H100.provenance("memory.bandwidth").authored
+    '3.35 TB/s'
+    """
 
     __slots__ = ("entry", "figure", "authored", "kind", "ref", "citation", "url", "verified", "recorded", "note", "formula",
                  "same_die", "spread", "where")
@@ -72,7 +95,28 @@ class Provenance:
 
 
 def _provenance(self, figure=""):
-    """Provenance of a figure ("memory.bandwidth"), or of the entry as a whole; None for a spec made by hand."""
+    """Return the source of a parameter.
+
+    Parameters
+    ----------
+    figure : str, optional
+        Dotted name: "memory.bandwidth". Without one, the source of the entry.
+
+    Returns
+    -------
+    Provenance or None
+        None for a spec that is not an entry of the zoo.
+
+    Raises
+    ------
+    LookupError
+        There is no such parameter.
+
+    Examples
+    --------
+    >>> mlsysim.Hardware.H100.provenance("memory.bandwidth").kind
+    'datasheet'
+    """
     parts = self._provenance(figure)
     return None if parts is None else Provenance(parts)
 
@@ -97,7 +141,19 @@ def _plain(value):
 
 
 def _to_dict(self):
-    """Members that differ from an empty spec, as keywords of the class: `type(x)(**x.to_dict()) == x`."""
+    """Convert to keywords of the class: `type(x)(**x.to_dict()) == x`.
+
+    Returns
+    -------
+    dict
+        Members that differ from their defaults.
+
+    Examples
+    --------
+    >>> h100 = mlsysim.Hardware.H100
+    >>> type(h100)(**h100.to_dict()) == h100
+    True
+    """
     out = {}
     blank = _blank(type(self))
     for name in self._fields:
@@ -114,7 +170,29 @@ def _to_dict(self):
 
 
 def _replace(self, **changes):
-    """A copy with some members changed, e.g. `h100.replace(tdp="500 W")`; it no longer is an entry of the zoo."""
+    """Copy with some members changed. The copy is not an entry of the zoo.
+
+    Parameters
+    ----------
+    **changes
+        New values of members.
+
+    Returns
+    -------
+    spec
+
+    Raises
+    ------
+    InputError
+        A member is not known.
+    UnitError, DimensionError
+        A quantity cannot be read or has another dimension.
+
+    Examples
+    --------
+    >>> mlsysim.Hardware.H100.replace(tdp="500 W").tdp == mlsysim.q("500 W")
+    True
+    """
     return self._replace(changes)
 
 

@@ -1,4 +1,4 @@
-"""Traffic as it was recorded: lengths, arrivals and shared prefixes of a file, as fitted laws. docs/how-to/traffic.md lists the forms."""
+"""Request traces: lengths, arrivals and shared prefixes of a file, with fitted distributions. docs/how-to/traffic.md lists the formats."""
 
 import json
 import os
@@ -11,11 +11,17 @@ __all__ = ["CountedSpread", "FittedLaw", "RecordedTraffic", "read_traffic"]
 
 
 class FittedLaw:
-    """A law with the mean and the deviation of what was counted, and how far it is from it.
+    """Distribution with the mean and standard deviation of the recorded numbers.
 
-    law is its family; distance (Kolmogorov and Smirnov, 0 to 1) the largest difference of the distribution functions. first and second are
-    its parameters: constant, the value; uniform, its ends; exponential, its mean; weibull and gamma, shape and scale; lognormal, the
-    median and the deviation of the logarithm.
+    Attributes
+    ----------
+    law : str
+        Family: constant, uniform, exponential, weibull, gamma or lognormal.
+    first, second : float
+        Parameters. constant: value. uniform: ends. exponential: mean. weibull and gamma: shape and scale. lognormal: median and
+        standard deviation of the logarithm.
+    distance : float
+        Kolmogorov-Smirnov distance from the recorded numbers, 0 to 1.
     """
 
     __slots__ = ("law", "first", "second", "distance", "_text")
@@ -28,10 +34,18 @@ class FittedLaw:
 
 
 class CountedSpread:
-    """Numbers of a file: count, mean, deviation, cv (deviation over mean), min, max, p50, p90, p99, and the laws that were fitted to them.
+    """Statistics of recorded numbers, in tokens or seconds.
 
-    laws has every family that can have this mean and deviation, the closest first; it is empty where a file states means alone. Unit:
-    that of what was counted, tokens or seconds.
+    Attributes
+    ----------
+    count : float
+        How many numbers.
+    mean, deviation, cv : float
+        Mean, standard deviation, and their quotient.
+    min, max, p50, p90, p99 : float
+        Range and percentiles.
+    laws : list of FittedLaw
+        Every family that can have this mean and deviation, closest first; empty if a file states only means.
     """
 
     __slots__ = ("count", "mean", "deviation", "cv", "min", "max", "p50", "p90", "p99", "laws")
@@ -43,12 +57,12 @@ class CountedSpread:
 
     @property
     def law(self):
-        """The closest law; None where there is none."""
+        """The closest distribution; None if there is none."""
         return self.laws[0] if self.laws else None
 
     @property
     def sampling_distance(self):
-        """What 95 of 100 files of this length stay below that follow a law: a larger distance is the law's fault."""
+        """Distance that 95 % of samples of this size stay below if they follow the distribution."""
         return 1.358 / max(self.count, 1.0) ** 0.5
 
     def __repr__(self):
@@ -56,11 +70,28 @@ class CountedSpread:
 
 
 class RecordedTraffic:
-    """The traffic of a file; made by `read_traffic`.
+    """Recorded requests of a file; `read_traffic` makes it.
 
-    requests; prompt and answer [token] and gaps [s], each a CountedSpread (answer and gaps None where the file does not say); rate
-    [request/s] and arrivals {rate [1/s], span [s], cv, busiest_minute, ...}; prefixes {found_share, mean [token], ...} of what an earlier
-    prompt had already; concurrency; notes on what was left out.
+    Attributes
+    ----------
+    requests : float
+        Number of requests.
+    prompt, answer : CountedSpread
+        Lengths [token]; `answer` is None if the file does not state it.
+    gaps : CountedSpread or None
+        Times between arrivals [s].
+    rate : Quantity or None
+        Requests per second.
+    arrivals : dict or None
+        rate [1/s], span [s], cv, busiest_minute and more.
+    prefixes : dict or None
+        Parts of prompts that an earlier prompt had: found_share, mean [token] and more.
+    concurrency : float or None
+        Requests in flight.
+    format, source : str
+        Format and path of the file.
+    notes : list of str
+        What was left out.
     """
 
     def __init__(self, data):
@@ -74,16 +105,44 @@ class RecordedTraffic:
         self.rate = Q_(self.arrivals["rate"], "request/s") if self.arrivals else None
 
     def inputs(self, of=None):
-        """What a resolver takes of it, as keywords: its class, an object of it or its name. Without one what a scenario takes.
+        r"""Return what a scenario or resolver takes of the traffic.
 
-        >>> Engine.solve(model, device, **traffic.inputs())                                            # doctest: +SKIP
-        >>> ServingCapacityModel().solve(model, hardware=device, **traffic.inputs(ServingCapacityModel))  # doctest: +SKIP
+        Parameters
+        ----------
+        of : class, object or str, optional
+            A resolver; without one, a scenario.
+
+        Returns
+        -------
+        dict
+            Keywords: `Engine.solve(model, device, **traffic.inputs())`.
+
+        Examples
+        --------
+        >>> with open("requests.jsonl", "w") as file:
+        ...     _ = file.write('{"timestamp": 0, "input_length": 100, "output_length": 10, "hash_ids": [1]}\n'
+        ...                    '{"timestamp": 500, "input_length": 100, "output_length": 10, "hash_ids": [2]}\n')
+        >>> mlsysim.read_traffic("requests.jsonl").inputs()["seq_len"]
+        100
         """
         known = _inputs_of(of)
         return {key: _value(text) for key, text in self._data["inputs"].items() if key in known}
 
     def to_dict(self):
-        """Everything, as `mlsysim traffic show -o json` writes it."""
+        r"""Convert to plain data, as `mlsysim traffic show -o json` prints it.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> with open("requests.jsonl", "w") as file:
+        ...     _ = file.write('{"timestamp": 0, "input_length": 100, "output_length": 10, "hash_ids": [1]}\n'
+        ...                    '{"timestamp": 500, "input_length": 100, "output_length": 10, "hash_ids": [2]}\n')
+        >>> mlsysim.read_traffic("requests.jsonl").to_dict()["requests"]
+        2.0
+        """
         return self._data
 
     def _rows(self):
@@ -101,10 +160,37 @@ class RecordedTraffic:
 
 
 def read_traffic(path, block_tokens=512, characters_per_token=None):
-    """Reads recorded requests: Mooncake's JSON lines, Azure's tables, lengths (ShareGPT's too), results of vllm bench and genai-perf; gzip too.
+    r"""Read recorded requests and fit distributions to them.
 
-    A file is read once, in the same memory whatever its length. `block_tokens` [token] is what a hash of Mooncake's stands for;
-    `characters_per_token` turns texts into lengths, which are refused without it. Raises InputError that names the file and the line.
+    Parameters
+    ----------
+    path : path
+        JSON lines of Mooncake, tables of Azure, lengths (also of ShareGPT), or results of vllm bench and genai-perf; plain or gzip.
+    block_tokens : float, default 512
+        Tokens of one hash of Mooncake, at least 0.
+    characters_per_token : float, optional
+        Turns texts into lengths. Files with texts are refused without it.
+
+    Returns
+    -------
+    RecordedTraffic
+
+    Raises
+    ------
+    InputError
+        The file cannot be read; the message names its line.
+
+    Notes
+    -----
+    The file is streamed. Memory does not depend on its length.
+
+    Examples
+    --------
+    >>> with open("requests.jsonl", "w") as file:
+    ...     _ = file.write('{"timestamp": 0, "input_length": 100, "output_length": 10, "hash_ids": [1]}\n'
+    ...                    '{"timestamp": 500, "input_length": 100, "output_length": 10, "hash_ids": [2]}\n')
+    >>> read_traffic("requests.jsonl").prompt.mean
+    100.0
     """
     given = {"block_tokens": block_tokens, "characters_per_token": characters_per_token or 0}
     for key, value in given.items():
@@ -115,7 +201,28 @@ def read_traffic(path, block_tokens=512, characters_per_token=None):
 
 
 def with_traffic(options, of):
-    """Keywords of a question with what their `traffic_file` says in the place of what is not given."""
+    r"""Fill keywords of a question from its `traffic_file`.
+
+    Parameters
+    ----------
+    options : dict
+        Keywords with `traffic_file`, a path or a RecordedTraffic.
+    of : str or Stage, optional
+        The resolver; None for a scenario.
+
+    Returns
+    -------
+    dict
+        Keywords without `traffic_file`. Given values stay.
+
+    Examples
+    --------
+    >>> with open("requests.jsonl", "w") as file:
+    ...     _ = file.write('{"timestamp": 0, "input_length": 100, "output_length": 10, "hash_ids": [1]}\n'
+    ...                    '{"timestamp": 500, "input_length": 100, "output_length": 10, "hash_ids": [2]}\n')
+    >>> with_traffic({"traffic_file": "requests.jsonl", "seq_len": 64}, None)["seq_len"]
+    64
+    """
     options = dict(options)
     traffic = options.pop("traffic_file")
     if not isinstance(traffic, RecordedTraffic):

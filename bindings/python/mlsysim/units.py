@@ -6,9 +6,14 @@ __all__ = ["Q_", "q", "Quantity", "Unit", "spellings"]
 
 
 class Unit(str):
-    """A unit as text that equals every other spelling of the same unit: Unit("TFLOP/s") == "TFLOPs/s".
+    """Unit as a text that equals every other spelling of the same unit.
 
-    Because of that its hash is not that of its text: look units up in a dict by `str(unit)`.
+    Its hash differs from that of its text. Use `str(unit)` as the key of a dict.
+
+    Examples
+    --------
+    >>> Unit("TFLOP/s") == "TFLOPs/s"
+    True
     """
 
     __slots__ = ()
@@ -69,9 +74,30 @@ class Unit(str):
 
 
 def q(value, unit=None):
-    """A quantity from a text ("3.35 TB/s"), from a number and a unit, or an array of them from a list or numpy array.
+    """Make a quantity, or an array of quantities.
 
-    A number without a unit is dimensionless.
+    Parameters
+    ----------
+    value : str, float, Quantity, list or array
+        "3.35 TB/s", a number, or several of them.
+    unit : str, optional
+        Unit of a number; none by default. A quantity is shown in it.
+
+    Returns
+    -------
+    Quantity or QuantityArray
+
+    Raises
+    ------
+    UnitError
+        The text or unit cannot be read.
+    DimensionError
+        A quantity has another dimension than `unit`.
+
+    Examples
+    --------
+    >>> q("2 GB") / q("1 GB/s") == q(2, "s")
+    True
     """
     if isinstance(value, (str, int, float, Quantity)):
         return Quantity(value, unit)
@@ -86,5 +112,15 @@ Q_ = q
 
 
 def spellings():
-    """Every unit that a text may use, with its prefixes."""
+    """List every unit that a text can use, with its prefixes.
+
+    Returns
+    -------
+    list
+
+    Examples
+    --------
+    >>> "s" in {str(name) for names in spellings() for name in (names if isinstance(names, tuple) else [names])}
+    True
+    """
     return _unit_spellings()

@@ -1,9 +1,10 @@
 """Sliders over a scenario, a law or a resolver: `subject.explore()`.
 
->>> chat = mlsysim.ask(mlsysim.Models.Llama3_70B, mlsysim.Hardware.H100, accelerators=8)
->>> chat.explore("itl", {"batch_size": "1..64*2", "precision": ["bf16", "fp8"]})
+>>> chat = mlsysim.ask("Llama3_70B", "H100", accelerators=8)
+>>> chat.explore("itl", {"batch_size": "1..64*2", "precision": ["bf16", "fp8"]}).result
+'itl'
 
-Every position is computed when it is reached; nothing is interpolated. The sliders need ipywidgets; what they show does not.
+Every position is computed when it is reached. Sliders need ipywidgets; their results do not.
 """
 
 from html import escape
@@ -18,10 +19,16 @@ _FACTORS = (0.5, 0.625, 0.75, 0.875, 1.0, 1.25, 1.5, 1.75, 2.0)
 
 
 class Explorer:
-    """What sliders show: values of some inputs, the results there, and the main result over one of the inputs.
+    """Values of some inputs, the results there, and a curve over one input. `Subject.explore` makes it.
 
-    values is {input: value}, results {result: value} at them. Without axes the batch size varies where there is one, and the two
-    figures of the machine that the main result hangs on most, from half to double. Works without a notebook: `set`, `results`, `plot`.
+    Attributes
+    ----------
+    values : dict
+        {input: value}.
+    results : dict
+        {result: value} at these values.
+    result : str
+        The main result.
     """
 
     def __init__(self, subject, result=None, axes=None, show=()):
@@ -67,7 +74,28 @@ class Explorer:
         return next((o for o in options if str(o) == str(value) or getattr(o, "name", None) == str(value)), options[0])
 
     def set(self, **values):
-        """Moves some inputs to a position of their axes; a dot of a name is written as two underscores."""
+        """Move inputs to other values.
+
+        Parameters
+        ----------
+        **values
+            New values. A dot of a name is written as two underscores.
+
+        Returns
+        -------
+        Explorer
+            The explorer itself.
+
+        Raises
+        ------
+        InputError
+            There is no such slider.
+
+        Examples
+        --------
+        >>> mlsysim.ask("Llama3_8B", "H100").explore("itl", batch_size=[1, 2, 4]).set(batch_size=4).values
+        {'batch_size': 4}
+        """
         for name, value in values.items():
             name = name.replace("__", ".") if name not in self._axes else name
             if name not in self._axes:
@@ -78,14 +106,29 @@ class Explorer:
 
     @property
     def results(self):
-        """{result: value} at the values of now; empty where nothing is feasible there."""
+        """{result: value} at the current values; empty where nothing is feasible."""
         rows = self.subject.sweep({name: [value] for name, value in self.values.items()}, show=self.shown)
         if not len(rows) or not rows.feasible[0]:
             return {}
         return {name: rows[name][0] for name in self.shown}
 
     def plot(self, over=None):
-        """The main result over one of the inputs, the others as they are; a Picture."""
+        """Plot the main result over one input.
+
+        Parameters
+        ----------
+        over : str, optional
+            The input; by default the one that moved last.
+
+        Returns
+        -------
+        Picture
+
+        Examples
+        --------
+        >>> mlsysim.ask("Llama3_8B", "H100").explore("itl", batch_size=[1, 2, 4]).plot().kind
+        'curve'
+        """
         over = over or self._moved
         others = {name: [value] for name, value in self.values.items() if name != over}
         return self.subject.sweep({**others, over: self._axes[over]}, show=[self.result]).plot(over, self.result)
@@ -111,9 +154,9 @@ class Explorer:
 
     @property
     def widget(self):
-        """The sliders, as a widget of ipywidgets. @throws ImportError where that is not installed"""
+        """The sliders as a widget of ipywidgets. Raises ImportError if that is not installed."""
         if self._widget is None:
-            from .explore import _needed
+            from .spaces import _needed
 
             self._widget = self._made(_needed("ipywidgets", "ipywidgets"))
         return self._widget

@@ -1,9 +1,11 @@
 #pragma once
-/// Assignments of a course: what is asked of resolvers that somebody else writes, as data.
+/// Assignments and submissions of a course, read from YAML.
 ///
-/// An assignment is a folder with `checks.yaml` (schema mlsysim/assignment@1), a statement and files to begin
-/// with; a submission is a folder with `submission.yaml` (schema mlsysim/submission@1) that names the
-/// assignment and the language.
+/// An assignment is a folder with `checks.yaml` (schema mlsysim/assignment@1), a statement and files to start
+/// from. A submission is a folder with `submission.yaml` (schema mlsysim/submission@1) with assignment and
+/// language.
+/// Example: a check with `run: BandwidthForLatency`, `target_latency: 10 ms` and `expect: {required_bw: 16 GB
+/// / 10 ms}` passes when the student's solver returns 1.6 TB/s.
 
 #include <filesystem>
 #include <string>
@@ -15,7 +17,7 @@ namespace mlsysim::course {
 /// A name and a text, in the order of the file.
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
-/// One thing that is asked: a call of one resolver, or of several as a pipeline, and what must come of it.
+/// One check: a call of one resolver, or of several as a pipeline, and the expected outcome.
 struct CheckSpec {
   std::string name;                     ///< says what is right when it passes
   std::vector<std::string> stages;      ///< names of resolvers, without the space

@@ -1,5 +1,10 @@
 #pragma once
-/// Grades resolvers against the checks of an assignment.
+/// Grades a student's resolvers against the checks of an assignment.
+///
+/// A check passes when it has no complaints. Each complaint states what was found, what was expected, and the
+/// usual cause.
+/// Example: a result of 2 s where 4 s is expected gives "time: found 2 s, expected 4 s (half: a factor of 2
+/// left out?)". `factor_words(1000)` is "1000 times: a decimal prefix?".
 
 #include <mlsysim/course/assignment.hpp>
 

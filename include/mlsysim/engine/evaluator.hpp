@@ -1,5 +1,12 @@
 #pragma once
-/// SystemEvaluator: the three-level scorecard of a scenario.
+/// SystemEvaluator computes the scorecard of a scenario. ResolvedScenario first settles mode, fleet and
+/// degrees.
+///
+///   replicas = accelerators / (tp * pp * ep)      serving; training: also / cp
+///
+/// Where training folds experts, expert_tp_size / tp divides too. A single pass (mode infer) has one replica
+/// on each device. Prefill workers are taken off the devices first.
+/// Example: Llama3_8B on 16 H100 with tp_size 8 is served by 2 replicas.
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/engine/scorecard.hpp>
@@ -11,7 +18,7 @@ namespace mlsysim {
 
 /// A scenario with its gaps filled: the fleet it runs on, the mode, the degrees.
 ///
-/// Owns the node, fabric and fleet that are made for the occasion. Keep it as long as results point to its
+/// Owns the node, fabric and fleet that exist for this scenario only. Keep it as long as results point to its
 /// fleet.
 class ResolvedScenario {
  public:
@@ -27,9 +34,9 @@ class ResolvedScenario {
   [[nodiscard]] double seq_len() const { return seq_len_; }
   /// How requests reach a served model; a burst in the other modes.
   [[nodiscard]] Load load() const { return load_; }
-  /// Prompts have workers of their own.
+  /// Whether separate prefill workers process the prompts.
   [[nodiscard]] bool has_workers() const { return asked_.prefill_replicas.has_value(); }
-  /// Copies of the model: each device in inference, else as many as the degrees and prefill workers leave.
+  /// Copies of the model that generate, infer or train.
   [[nodiscard]] double replicas() const { return replicas_; }
   /// Share of the batch that each replica gets.
   [[nodiscard]] BatchShare<> share() const { return share_batch(asked_.batch_size, replicas_); }
@@ -58,8 +65,8 @@ struct SystemEvaluator {
   /// scenario, and a level for each resolver of `also`: its inputs are the workload, the machine, and numbers
   /// of the scenario that have their names. One that fails or lacks an input is a skipped level that says
   /// why.
-  /// @throws InputError, DomainError for a contradictory scenario, LookupError for a name in `also` that
-  /// nobody has
+  /// @throws InputError, DomainError for a contradictory scenario, LookupError for an unknown name in
+  /// `also`
   [[nodiscard]] static SystemEvaluation evaluate(const Scenario& scenario);
 };
 

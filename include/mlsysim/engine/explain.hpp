@@ -1,5 +1,13 @@
 #pragma once
-/// The derivation of one number of a scenario: law by law, with the numbers put in.
+/// Splits one number of a scenario into its terms, and lists the operators and device parameters behind it.
+///
+///   time = sum(count * time per execution) + dispatch + clock limit + host wait - hidden communication
+///   share = time of a row / time
+///
+/// clock limit: time that caps on power and clock add. host wait: time until the host has launched the
+/// kernels.
+/// Example: ITL of Llama3_70B on 8x H100, 16 requests in one burst, 2,048 tokens in, 512 out: 11.11 ms. Its
+/// largest term is ffn_up: 80 executions, 3.535 ms, 31.8 %, limited by memory.
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/lowering/op.hpp>

@@ -1,5 +1,8 @@
 #pragma once
-/// From text to the value of a field: what plan files, command-line options and `key=value` arguments share.
+/// Reads a text as the value of a field, for plan files, command-line options and `key=value` arguments.
+///
+/// Dimension and range are checked against the field. A quantity may have any unit of the right dimension.
+/// Example: intra_node_bw from "450 GB/s" or "0.45 TB/s" is 4.5e11 B/s. "450 GB" throws DimensionError.
 
 #include <mlsysim/resolver_api/dynamic_value.hpp>
 #include <mlsysim/specs/zoo.hpp>

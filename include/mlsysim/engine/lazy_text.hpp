@@ -1,5 +1,8 @@
 #pragma once
-/// A sentence that is written when somebody reads it.
+/// A text that is formatted when it is read, so that evaluations that are not printed format nothing.
+///
+/// It holds a finished text, or up to four numbers and two words with the function that writes them.
+/// Example: a writer with the number 22 and the word "GB" gives "22 GB" at `str()`.
 
 #include <mlsysim/units/shared_text.hpp>
 
@@ -13,7 +16,7 @@
 
 namespace mlsysim {
 
-/// Text, or what it will say and who writes it: an evaluation that nobody reads formats nothing.
+/// A finished text, or the parts of one and its writer.
 class LazyText {
  public:
   /// Numbers and words of a sentence; the writer knows what they are.

@@ -1,5 +1,10 @@
 #pragma once
-/// Bounds on the metrics of a scorecard, and the check whether they hold.
+/// Checks whether the metrics of a scorecard stay within bounds, both ends included.
+///
+///   passed = found >= min        passed = found <= max
+///
+/// A bound has the dimension of its metric. A bare number is read in its display unit, and noted.
+/// Example: performance.itl is 11.69 ms: "max: 25 ms" passes, "max: 5 ms" fails.
 
 #include <mlsysim/engine/scorecard.hpp>
 
@@ -28,7 +33,7 @@ struct AssertionResult {
   std::string note;  ///< how a bare number was read; empty otherwise
 };
 
-/// Compares bounds with the scorecard; both ends are inclusive.
+/// Compares bounds with the scorecard.
 /// @throws LookupError for a metric that there is not, DimensionError for a bound in another dimension,
 ///         ErrorList with all of them where there are several
 [[nodiscard]] std::vector<AssertionResult> check_assertions(std::span<const PlanAssertion> assertions,

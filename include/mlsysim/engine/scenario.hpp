@@ -1,8 +1,10 @@
 #pragma once
-/// A question to the whole library: this workload, on these devices, run like this.
+/// Scenario: a workload, the devices that it runs on, and how it runs. It is the input of every evaluation.
 ///
-/// The table of `Scenario` is the only list of what may be asked: plan files, command-line options and Python
-/// keywords are made from it.
+/// Its table is the only list of inputs: plan files, command-line options and Python keywords are made from
+/// it. Absent values take the default that their row names. Exactly one of `hardware` and `fleet` is given.
+/// Example: Llama3_70B on H100 with 8 accelerators runs in mode serve, with tp_size 8 and 2,048 prompt
+/// tokens.
 
 #include <mlsysim/estimate/load.hpp>
 #include <mlsysim/reflect/describe.hpp>
@@ -42,8 +44,7 @@ inline constexpr Key<Bandwidth<>> fabric_bandwidth{"fabric_bandwidth", "GB/s",
                                                    "between nodes, one way per port"};
 }  // namespace key
 
-/// One scenario. Exactly one of `hardware` and `fleet` is given; counts beside `hardware` describe a fleet
-/// made for the occasion.
+/// One scenario. Counts beside `hardware` describe a fleet that exists for this scenario only.
 struct Scenario {
   std::string name = "scenario";
   const Workload* workload = nullptr;

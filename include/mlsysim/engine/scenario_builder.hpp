@@ -1,5 +1,9 @@
 #pragma once
-/// From names and texts to a Scenario: one road for plan files, the command line and Python keywords.
+/// Builds a Scenario from field texts. Plan files, the command line and Python keywords share this path.
+///
+/// A later text for a field replaces the earlier one. A field without effect in the mode is refused.
+/// Example: `set("seq_len", "1024")`, then `set("seq_len", "4096")` gives 4096 tokens.
+/// `set("zero_stage", "1")` in mode serve throws InputError.
 
 #include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/engine/scenario.hpp>
@@ -21,7 +25,7 @@ struct BuiltScenario {
   std::shared_ptr<const void> keep;     ///< owns files that were loaded and fleets that were made
 };
 
-/// Collects the fields of a Scenario as texts. A later text for the same field replaces the earlier one.
+/// Collects the fields of a Scenario as texts.
 class ScenarioBuilder {
  public:
   explicit ScenarioBuilder(const Zoo& zoo);
@@ -39,16 +43,15 @@ class ScenarioBuilder {
 
   /// Reads one text at once and forgets it, so that a caller can collect faults. @throws as `build`
   void check(std::string_view field, std::string_view text, const Location& where = {}) const;
-  /// The same for a region.
+  /// Reads the text of a region at once and forgets it.
   void check_region(std::string_view text, const Location& where = {}) const;
 
   /// The text that a field was given; empty when it was not.
   [[nodiscard]] std::string_view text_of(std::string_view field) const;
 
-  /// Reads all texts. A field that the mode does not use is refused rather than ignored.
+  /// Reads all texts.
   /// @throws what FieldReader::read throws; InputError for counts that contradict the hardware and for fields
-  /// without
-  ///         an effect
+  ///         without an effect
   [[nodiscard]] BuiltScenario build() const;
 
  private:

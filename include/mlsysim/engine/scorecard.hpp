@@ -1,5 +1,10 @@
 #pragma once
-/// The scorecard: does it fit, how fast is it and what limits it, what does it cost and emit.
+/// Scorecard of a scenario: feasibility (memory), performance (time, rates, bottleneck) and macro (cost,
+/// energy, carbon).
+///
+/// Each level passes, fails or is skipped. A scenario that does not fit comes with changes that make it fit.
+/// Example: Llama3_70B on 8x H100, 16 requests in one burst, 2,048 tokens in, 512 out: 22.1 of 85.9 GB on
+/// each device, TTFT 1.288 s, ITL 11.11 ms, 1,176 output tokens/s, decode limited by memory.
 
 #include <mlsysim/engine/lazy_text.hpp>
 #include <mlsysim/reflect/value.hpp>
@@ -26,7 +31,7 @@ struct Metric {
   [[nodiscard]] double number() const;
 };
 
-/// A change that would make an infeasible scenario feasible, found by asking the memory model.
+/// A change that would make an infeasible scenario feasible, checked with the memory model.
 struct Remedy {
   std::string change;  ///< "precision fp8", "4 accelerators (tp_size 4)", "batch_size 12"
   std::string effect;  ///< "needs 44.1 GB of 85.9 GB"
@@ -68,7 +73,8 @@ struct SystemEvaluation {
   [[nodiscard]] const Metric* find(std::string_view level_dot_metric) const;
 };
 
-/// Whether an assumption is a figure of a device for which nobody has measured it: that of its class.
+/// Whether an assumption is a parameter of a device that was not measured, so that the value of its class
+/// stands in.
 [[nodiscard]] bool rests_on_class(const Assumption& assumption);
 
 }  // namespace mlsysim

@@ -1,18 +1,24 @@
 #pragma once
-/// Sums over the chunks of a prompt, at a cost that does not grow with their number.
+/// Sums a cost over the chunks of a chunked prefill, in a number of visits that does not grow with the
+/// chunks.
+///
+///     error <= (length of a run) (cost of the last chunk - cost of the first)
+///
+/// Up to `priced` chunks are visited one by one. Beyond, the chunks before the last two form `runs` runs. Two
+/// chunks of each run are visited and stand for its length. Sums of costs that are linear in the index are
+/// exact. The bound holds where cost does not fall with the index.
+///
+/// Example: `for_chunks(5000, visit)` makes 2 x 1024 + 2 = 2,050 visits, and their weights add up to 5,000.
 
 #include <algorithm>
 #include <cmath>
 
 namespace mlsysim::detail {
 
-/// Up to so many chunks are priced one by one.
 inline constexpr double kChunksPriced = 4096;
-/// Beyond, the chunks before the last two are taken in so many runs of neighbors, and two of each are
-/// priced.
 inline constexpr double kChunkRuns = 1024;
 
-/// How a sum over chunks is priced: so many one by one, more in runs.
+/// Limits of a sum over chunks: chunks that are visited one by one, and runs beyond that.
 struct ChunkSampling {
   double priced = kChunksPriced, runs = kChunkRuns;
 };
@@ -23,8 +29,7 @@ struct ChunkSampling {
 /// The two chunks of a run lie symmetrically in it, so that a sum of what is linear in i is exact. Their
 /// place moves from run to run by the golden ratio, so that nothing periodic in i, such as tiles or attention
 /// in chunks, meets them in step. Where the cost of a chunk does not fall with i, both sums lie between those
-/// of the cheapest and the dearest chunk of every run, so they differ by at most (length of a run) * (cost of
-/// the last - cost of the first).
+/// of the cheapest and the dearest chunk of every run.
 template <class F> void for_chunks(double count, F&& visit, ChunkSampling sampling = {}) {
   if (count <= sampling.priced) {
     for (double i = 0; i < count; ++i) visit(i, 1.0);

@@ -1,9 +1,11 @@
 #pragma once
-/// From a problem to every number of its answer: `evaluate<T>(problem)`.
+/// Computes every number of an answer from a problem: serving, training or inference.
 ///
-/// A problem holds the numbers and categories that an answer is computed from; its tables list them.
-/// `evaluate` on double is the answer; on the recording scalar it leaves the tape from which sweeps, bounds,
-/// slopes, inversions and derivations are read (estimate/problem_law.hpp).
+/// `evaluate` on double gives the answer. On the recording scalar it leaves the tape for sweeps, bounds,
+/// gradients, inversion and derivations (estimate/problem_law.hpp).
+///
+/// Example: p is a ServingProblem, Llama-3.1-70B on 8x H100, TP 8, bf16, 16 requests at once, 2,048 in, 512
+/// out. `evaluate(p).itl` is 11.1 ms and `evaluate(p).ttft` is 1.29 s.
 
 #include <mlsysim/estimate/inference.hpp>
 #include <mlsysim/estimate/macro.hpp>
@@ -15,7 +17,7 @@
 
 namespace mlsysim {
 
-/// One of the questions that are asked of a model.
+/// A problem of any of the three kinds.
 using AnyProblem = std::variant<InferenceProblem<>, ServingProblem<>, TrainingProblem<>>;
 
 /// Every number of an answer. Instantiated for double and for the recording scalar.

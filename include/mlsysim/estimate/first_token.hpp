@@ -1,18 +1,19 @@
 #pragma once
-/// The time to the first token by whom it is owed to: five terms whose sum it is.
+/// Splits time to first token into five terms: ttft = ingress + queue + dispatch + prefill + egress.
+///
+/// ingress: server parsing and transport, in and out. queue: all that a request alone would not wait for.
+/// dispatch: host work and launches of its own passes that nothing hides. prefill: their kernels and
+/// collectives. egress: KV transfer to decode devices, and passes by which the engine shows the token late. A
+/// client measures all five. A server clock starts after ingress. A device profile shows prefill only.
+///
+/// Example: Llama-3.1-70B, 8x H100, TP 8, 16 prompts of 2,048 tokens at once, bf16, the last in line.
+/// 0 + 966 + 2 + 320 + 0 = 1,288 ms.
 
 #include <mlsysim/reflect/field.hpp>
 
 namespace mlsysim {
 
-/// Rows of the five terms, of a struct that declares members of these names. `ttft` is their sum.
-///
-/// Ingress is the way through the server, in and out, which is measured as one. Queue is whatever a request
-/// would not wait for if it were alone: a slot, passes before its own, what others add to its own. Dispatch
-/// is host work and launches of its own passes that nothing hides, prefill their kernels and collectives.
-/// Egress is what comes between its prompt and its token: the move of the cache to other devices, and passes
-/// by which the engine shows it late. What a client measures holds all five; a server's own clock starts
-/// after the ingress, and a device's profile shows the prefill alone.
+/// Rows of the five terms, of a struct that declares members of these names.
 template <class R> [[nodiscard]] constexpr auto first_token_rows() {
   return rows(
       field(&R::ttft_ingress, "ttft_ingress", "ms", "first token, the server: parsing and transport"),

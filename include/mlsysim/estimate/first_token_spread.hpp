@@ -1,6 +1,16 @@
 #pragma once
-/// The time to the first token of requests that arrive spread over the passes of a steady state: its terms,
-/// its distribution, and quantiles of that.
+/// Distribution of time to first token of requests that arrive spread over the passes of a steady state.
+///
+///     P(ttft <= t) = sum over k of Poisson(k, min(crowd, 1)) rest(t - fixed - k prompt)
+///     rest(x)      = 1 - busy ((1 - share) max(step - x, 0) + share max(mixed - x, 0)) / mean_pass
+///
+/// rest: share of the arrivals that wait at most x for the pass under way. share: passes with prompts over
+/// all. fixed: own passes and what follows [s]. prompt: time that each other prompt adds [s]. crowd: mean of
+/// the other prompts in the own pass. Its excess over 1 is part of `fixed`. busy: probability that a pass is
+/// under way. Up to 9 other prompts are counted. Quantiles of the wait in a queue of prompts are added to the
+/// quantiles of this distribution.
+///
+/// Example: passes of 10 ms without pause, own pass 50 ms, no other prompts: P50 is 55 ms, P99 is 59.9 ms.
 
 #include <mlsysim/scalars/scalars.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -10,12 +20,12 @@
 
 namespace mlsysim::detail {
 
-/// The time to the first token by whom it is owed to.
+/// The five terms of time to first token (estimate/first_token.hpp).
 template <class T> struct FirstTokenTerms {
   Time<T> ingress, queue, dispatch, prefill, egress;
 
   [[nodiscard]] Time<T> without_queue() const { return ingress + dispatch + prefill + egress; }
-  /// Whatever is left of `whole` is owed to other requests.
+  /// Assigns to the queue whatever the other terms leave of `whole`.
   void fill_queue(const Time<T>& whole) { queue = max(whole - without_queue(), Time<T>()); }
   [[nodiscard]] Time<T> sum() const { return ingress + queue + dispatch + prefill + egress; }
   /// Writes the members of these names, and their sum.

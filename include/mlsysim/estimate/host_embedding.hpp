@@ -1,13 +1,19 @@
 #pragma once
-/// The input embedding, where the host reads its rows.
+/// Memory demand of a served pass when the host keeps the input embedding, as llama.cpp does.
+///
+///     rows = (vocab / tp + position_rows) hidden own_head          weights that leave the first stage
+///
+/// own_head: 0 where the output matrix is the embedding, which then stays on the device, else 1.
+/// Nothing changes where the host does not compute.
+/// @cite llama-cpp-fit
+///
+/// Example: Llama-3.1-8B, TP 1: 128,256 x 4,096 = 525,336,576 weights, 1.05 GB in bf16.
 
 #include <mlsysim/timing/step.hpp>
 
 namespace mlsysim {
 
-/// The demands of a served pass without the rows of the embedding, where the host computes: llama.cpp keeps
-/// them in host memory, whatever it offloads. An output matrix that is the embedding stays on the device.
-/// @cite llama-cpp-fit
+/// The demands of a served pass without the rows of the embedding, where the host computes.
 template <class T>
 [[nodiscard]] StageDemands<T> without_embedding(StageDemands<T> demands, const ModelView<T>& model,
                                                 const Plan<T>& plan) {

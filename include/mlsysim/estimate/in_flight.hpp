@@ -1,9 +1,17 @@
 #pragma once
-/// A replica that batches in flight, in steady state: its problem and its estimate.
+/// One replica with in-flight (continuous) batching in steady state: its passes, its problem and its
+/// estimate.
 ///
-/// `evaluate` is for double alone: it leaves out what has no value in a run that ends, runs in step or cannot
-/// keep up. What a scenario asks of a steady state is over any scalar (ServingProblem, `Load`); both are made
-/// of the same steps (include/mlsysim/estimate/detail/steady.hpp) and laws (physics/in_flight.hpp).
+///     in_flight = rate (ttft + (output_tokens - 1) itl)                 Little's law
+///     itl       = (decode_step_time + min(prompts_per_step, 1) added) / tokens_per_pass
+///
+/// rate: requests finished per second. ttft: mean time to first token, the wait for a slot included [s].
+/// added: time that prompts add to a step [s]. Laws: physics/in_flight.hpp.
+/// This estimate is in double only: it leaves out values that a run which ends, stays in step or falls behind
+/// does not have. A ServingProblem is over any scalar and takes the same steps (estimate/detail/steady.hpp).
+/// @cite yu2022orca, section 4; agrawal2024sarathi
+/// Example: Llama-3.1-8B on an H100, bf16, 32 requests in flight, 2,048 tokens in, 256 out, usual engine.
+/// ITL 16.3 ms, TTFT 94 ms, 7.54 requests/s: 7.54 x (0.0943 + 255 x 0.01628) = 32.
 
 #include <mlsysim/estimate/first_token.hpp>
 #include <mlsysim/estimate/serving.hpp>
@@ -171,9 +179,9 @@ template <class T = double> struct InFlightProblem {
   bool equal_lengths = false;  ///< all requests have the same lengths
   bool speculates = false;     ///< a pass checks proposals
   bool has_draft = false;      ///< a model makes them
-  bool own_draft = false;      ///< ... which is a part of the model
+  bool own_draft = false;      ///< the model that proposes tokens is a part of the served model
   bool has_workers = false;    ///< prompts are processed by workers of their own
-  bool own_degrees = false;    ///< ... whose degrees are not those of the replica
+  bool own_degrees = false;    ///< the workers' degrees are not those of the replica
   bool has_target_ttft = false, has_target_itl = false;
 
   static constexpr auto fields() {

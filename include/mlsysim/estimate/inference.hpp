@@ -1,5 +1,14 @@
 #pragma once
-/// One inference over any scalar: every device is a replica that runs its part of the batch.
+/// Latency, throughput, memory and energy of one batch of plain inference. Every device is a replica.
+///
+///     latency    = time of a pass over ceil(batch_size / accelerators) samples + spill
+///     throughput = batch_size / latency
+///     mfu        = filled min(1, work / (peak latency))
+///
+/// spill: wait for bytes that do not fit and cross the host link [s]. filled: share of the computed samples
+/// that exist (estimate/replicas.hpp). All replicas are as slow as the fullest one.
+///
+/// Example: ResNet-50, 32 images in fp16 on one H100: 0.859 ms, 37,200 images/s, MFU 31 %.
 
 #include <mlsysim/estimate/limits.hpp>
 #include <mlsysim/estimate/macro.hpp>
@@ -82,8 +91,7 @@ template <class T>
 
 namespace detail {
 
-/// One inference, all but whether it fits and what is charged: every device is a replica that runs its part
-/// of the batch.
+/// One inference, all but whether it fits and what is charged.
 template <class T> [[nodiscard]] InferenceEstimate<T> inference_estimate(const InferenceProblem<T>& v) {
   const T one{1.0};
   const PassEstimator<T>& estimator = v.fidelity_model->template estimator<T>();

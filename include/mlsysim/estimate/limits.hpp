@@ -1,12 +1,20 @@
 #pragma once
-/// Whether a plan is valid and fits in memory, over any scalar. A valid plan has full nodes, whole replicas
-/// and no more parts than the model has.
+/// Constraints on a plan: whole replicas, full nodes, degrees that the model can hold, and memory that fits.
+///
+///     replicas is whole                 devices / per_node is whole, or part of one node
+///     ep <= experts                     tp <= heads
+///     pp virtual_stages <= layers       + 2 where interleaved
+///     memory_shortfall = max(memory_used - memory_capacity, 0)
+///
+/// Heads and layers bind only where the model states them. Degrees need not divide them here.
+///
+/// Example: with 8 devices per node and no part of a node, 16 devices pass and 12 do not.
 
 #include <mlsysim/timing/step.hpp>
 
 namespace mlsysim {
 
-/// Limits that a plan must keep. A model without layers or heads has no limit for them.
+/// Limits that a plan must keep.
 template <class T = double> struct PlanLimits {
   T per_node{1.0};            ///< devices come in this many, or in the number of nodes that was given
   bool has_layers = false;    ///< the model states its layers
@@ -24,7 +32,7 @@ template <class T = double> struct PlanLimits {
   }
 };
 
-/// Whether a plan is one and fits in memory.
+/// Whether a plan is valid and fits in memory.
 template <class T = double> struct FeasibilityEstimate {
   Data<T> memory_used, memory_capacity, memory_shortfall;
   T memory_utilization{0.0}, plan_fits{1.0};

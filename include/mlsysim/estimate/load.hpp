@@ -1,5 +1,13 @@
 #pragma once
-/// How requests reach a served model, and what the software of a replica adds to its passes.
+/// How requests reach a served model, and the host time that the engine of a replica adds to each pass.
+///
+///     host = host_step + host_request requests
+///     pass = device + host                       host work before the pass
+///     pass = sqrt(device^2 + host^2)             host work beside the device (asynchronous scheduling)
+///
+/// requests: requests of a rank in the pass. device: time of the pass on the device [s].
+///
+/// Example: 10 ms on the device, 1 ms + 16 x 50 us of host work: 11.8 ms in turn, 10.16 ms beside.
 
 #include <mlsysim/reflect/category.hpp>
 #include <mlsysim/reflect/choice.hpp>

@@ -1,5 +1,11 @@
 #pragma once
-/// The numbers of a problem as a law with one tape.
+/// Records the evaluation of a problem as a law: numbered inputs, numbered results and one tape.
+///
+/// Sweeps, gradients, bounds and inversions run on the tape. The categories of the problem stay fixed.
+/// Inputs have the names of the problem's table, and of numbers in its layers ("workload.stacks[0].hidden").
+///
+/// Example: `MovingProblem(p).evaluate(problem_leaves(p))` returns the numbers of `evaluate(p)`, in the order
+/// of the law's results.
 
 #include <mlsysim/estimate/evaluate.hpp>
 #include <mlsysim/tape/law_entry.hpp>
@@ -10,8 +16,8 @@
 
 namespace mlsysim {
 
-/// The tape of a problem as a law. Inputs are the numbers of the problem's table, then those that the layers
-/// of its models state ("workload.stacks[0].hidden"); results are the numbers of the estimate's table.
+/// The tape of a problem as a law. Inputs are the numbers of the problem's table, then those of its layers.
+/// Results are the numbers of the estimate's table.
 struct ProblemLaw : LawEntry {
   std::vector<std::uint16_t> reported;  ///< results that are computed, rather than empty
   std::vector<bool> matters;            ///< per input, whether a reported result depends on it

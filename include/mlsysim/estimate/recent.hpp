@@ -1,5 +1,10 @@
 #pragma once
-/// Values that are kept for the numbers that they were last asked for.
+/// A cache of the last few values, each kept with the numbers that it was computed from.
+///
+/// Searches and sums over passes ask for few distinct numbers again and again. The oldest entry is replaced.
+/// While recording, two numbers are equal where they are one node of the tape.
+///
+/// Example: asked at 2, 2, 3, 2, a cache of one value computes 3 times and a cache of two values 2 times.
 
 #include <mlsysim/timing/pass_cost.hpp>
 
@@ -9,8 +14,7 @@
 
 namespace mlsysim::detail {
 
-/// Keeps the last `kept` values that were asked for at different numbers: searches and sums over passes ask
-/// for few of them again and again. While recording, numbers are equal where they are one node.
+/// Keeps the last `kept` values that were asked for at different numbers.
 template <class Value, class T, std::size_t numbers, std::size_t kept = 1> class Recent {
  public:
   template <class F> [[nodiscard]] Value at(const std::array<T, numbers>& asked, F&& make) {

@@ -1,5 +1,14 @@
 #pragma once
-/// Share of a job's time that failures and checkpoints leave, over any scalar.
+/// Inputs and results for failures of a training job: fleet MTBF, checkpoint interval and goodput.
+///
+///     fleet_mtbf = node_mtbf / nodes          nodes = ceil(accelerators / devices_per_node)
+///
+/// The interval and the goodput follow at either fidelity (timing/detail/failure.hpp).
+/// Any node that fails stops the job. Failures are independent and exponential.
+/// @cite daly2006
+///
+/// Example: 100 nodes of 1,000 h: fleet MTBF 10 h. Checkpoints of 60 s, recovery 300 s, operator fidelity:
+/// interval 2,039 s, goodput 93.6 %.
 
 #include <mlsysim/reflect/field.hpp>
 #include <mlsysim/reflect/vocabulary.hpp>

@@ -1,13 +1,19 @@
 #pragma once
-/// Copies of a model that share a global batch, over any scalar.
+/// Division of a global batch over data-parallel replicas.
+///
+///     sequences = max(1, ceil(batch / replicas))          of the fullest replica
+///     working   = min(1, batch / replicas)                share of the replicas that have a sequence
+///     filled    = min(1, batch / (replicas sequences))    share of the computed sequences that exist
+///
+/// All replicas are as slow as the fullest one. In that time they finish the batch.
+///
+/// Example: 10 sequences on 4 replicas: sequences 3, working 1, filled 10 / 12 = 0.833.
 
 #include <mlsysim/resolver_api/notes.hpp>
 #include <mlsysim/scalars/scalars.hpp>
 
 namespace mlsysim {
 
-/// Division of a global batch over replicas. All replicas are estimated to be as slow as the fullest one. In
-/// that time they finish the batch, not `replicas` times the sequences of the fullest.
 template <class T = double> struct BatchShare {
   T sequences{1.0};  ///< of the fullest replica, one at least
   T working{1.0};    ///< share of the replicas that have a sequence at all

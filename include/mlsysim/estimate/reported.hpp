@@ -1,12 +1,13 @@
 #pragma once
-/// Selects the fields of an estimate that a resolver reports.
+/// Selects the fields of an estimate that a resolver reports, without those that only a scorecard shows.
+///
+/// Example: `Reported<ServingEstimate<>>::fields()` has `ttft` and `itl`, and neither `plan_fits` nor `tco`.
 
 #include <mlsysim/reflect/field.hpp>
 
 namespace mlsysim {
 
-/// Rows of an estimate without what a scorecard adds: nothing is charged where a resolver answers. A result
-/// that inherits the estimate names this as its base.
+/// A result that inherits an estimate names this as its base.
 template <class Estimate> struct Reported {
   static constexpr auto fields() { return Estimate::reported_fields(); }
 };

@@ -1,5 +1,9 @@
 #pragma once
-/// Parts of a served model's problem: its draft model, its prefill workers, and the choices between laws.
+/// Parts of a served model's problem: draft model, prefill workers, draft acceptance and prompt launches.
+///
+/// Degrees of 0 in a PromptPool are those of the decode replicas.
+///
+/// Example: `PromptPool{.workers = 2, .tp = 4}` beside replicas with pp = ep = 1 has 2 x 4 = 8 devices.
 
 #include <mlsysim/timing/fidelity_model.hpp>
 

@@ -1,5 +1,16 @@
 #pragma once
-/// Training over any scalar: everything that is reported of an optimizer step of a fleet.
+/// Time, memory, throughput, MFU and cost of an optimizer step on a fleet.
+///
+///     step_latency = step straggler + exchange (congestion - 1) + spill
+///     mfu          = model_work / (peak accelerators step_latency)          hfu = mfu again
+///     throughput   = batch_size / step_latency
+///
+/// step: slots, bubble and update (timing/step.hpp) [s]. exchange: gradients and weights over the replicas
+/// [s]. model_work: forward plus backward of the undivided model, without weight gradients of frozen weights
+/// [FLOP]. again: work that runs, recomputation included, over model_work. MFU and HFU are at most 1.
+///
+/// Example: Llama-3.1-8B, DGX H100, TP 8, bf16, 8 sequences of 4,096 tokens: 562 ms.
+/// MFU 3 x 8 x 65.9 TFLOP / (8 x 989 TFLOP/s x 0.562 s) = 35.6 %.
 
 #include <mlsysim/estimate/limits.hpp>
 #include <mlsysim/estimate/macro.hpp>
@@ -155,10 +166,6 @@ template <class T> [[nodiscard]] Plan<T> training_plan(const TrainingProblem<T>&
 namespace detail {
 
 /// One optimizer step, all but whether it fits, what is charged and what fails.
-///
-/// MFU counts the forward pass of the undivided model and twice that for the backward pass, without the
-/// weight gradients of frozen weights; HFU adds what is recomputed. Congestion slows the exchange over the
-/// replicas, a straggler everything.
 template <class T> [[nodiscard]] TrainingEstimate<T> training_estimate(const TrainingProblem<T>& v) {
   const T one{1.0};
   const PassEstimator<T>& estimator = v.fidelity_model->template estimator<T>();

@@ -1,5 +1,10 @@
 #pragma once
-/// A strict reader of CSV files (RFC 4180): every value has its place in the file.
+/// Strict CSV reader (RFC 4180): a header of unique names, records of equal length, and a place for every
+/// value.
+///
+/// Quotes, doubled quotes and line breaks inside quotes are read. Empty lines, NUL bytes, and quotes inside
+/// bare values are refused. LF and CRLF end a record, and the last record may end without one.
+/// Example: the text "model,ms" with the record "llama,11.1": `number(0, 1)` is 11.1, from line 2, column 7.
 
 #include <mlsysim/units/error.hpp>
 
@@ -14,11 +19,7 @@
 
 namespace mlsysim {
 
-/// A CSV file with a header of unique names and records of equal length.
-///
-/// Quotes, doubled quotes and line breaks inside quotes are read; a quote inside a bare value, an empty line,
-/// a NUL and a record that is too short or too long are refused. LF and CRLF end a record; the last may end
-/// without one.
+/// A CSV file that was read.
 class CsvTable {
  public:
   /// @throws InputError with file, line and column
@@ -29,9 +30,9 @@ class CsvTable {
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
   [[nodiscard]] std::size_t rows() const { return columns_.empty() ? 0 : cells_.size() / columns_.size(); }
-  /// Adds a column that says another one in other words: a word of `words` becomes what stands there, any
-  /// other becomes `otherwise`, or stays as it is without one. The words of several columns are joined by
-  /// spaces. Its values have the places of the first column's.
+  /// Adds a column that translates another one: a word of `words` becomes its entry there. Any other word
+  /// becomes `otherwise`, or stays as it is without one. The words of several columns are joined by spaces.
+  /// Its values have the places of the first column's.
   /// @pre no column has this name, and there are columns `from`, of which several come with `otherwise`
   void derive(std::string name, std::span<const std::size_t> from, std::map<std::string, std::string> words,
               std::optional<std::string> otherwise);

@@ -1,6 +1,16 @@
 #pragma once
-/// How far predictions lie from measurements that nobody has seen: what groups like them missed, nearer ones
-/// with more weight.
+/// Prediction interval from the errors on measured groups, nearest first (conformal prediction for groups).
+///
+///   weight(d) = outside * n / (n + 1)              d = 0, 1, ..., 7, from outside = 1
+///   outside  := outside / (n + 1)                  half of it lies on either side of all residuals
+///   low, high = exp(center -+ widened * half)      factors on a predicted time
+///
+/// d: `error_distance` of groups. n: groups at d, or their devices, releases or links if none is the
+/// subject's. center, half: of the range between the quantiles (1 -+ level) / 2 of the weighted residuals
+/// log(measured / predicted). A range without 0 is moved to end at 0. widened: factor that held the level
+/// over left-out groups. A metric that no table measures has no band.
+/// Example: one group at distance 0 with residuals 0.01, 0.02, ..., 0.10: the 80 % band is 1 to exp(0.10) =
+/// 1.105.
 
 #include <mlsysim/intervals/residual_groups.hpp>
 
@@ -15,27 +25,27 @@
 
 namespace mlsysim {
 
-/// Shares of unseen measurements that intervals are asked to hold.
+/// Levels of intervals: percent of unseen measurements that an interval should contain.
 inline constexpr std::array<int, 3> kIntervalLevels{50, 80, 95};
 
 /// Steps between two subjects of one metric: the device (another one of the generation 1, of another
 /// generation 2), the software (another release 1, another engine, family of kernels or table 2), the model
-/// or shape (1), the kind of link between devices (1), and a device whose kernels were measured against one
-/// that has the figures of its class (1). What is not known is as far as can be, but the link.
+/// or shape (1), the kind of link between devices (1), and a device with measured kernels against one with
+/// the parameters of its class (1). An unknown device, software or model counts as different.
 ///
-/// Worked: a step of Llama 3 70B under vLLM 0.12 on an H100 against one of the same model under vLLM 0.18 on
+/// Example: a step of Llama 3 70B under vLLM 0.12 on an H100 against one of the same model under vLLM 0.18 on
 /// an H200: another device of the generation 1, another release 1, together 2.
 [[nodiscard]] std::size_t error_distance(const ErrorSubject& a, const ErrorSubject& b);
 /// The largest distance there is.
 inline constexpr std::size_t kFarthestGroup = 7;
 
-/// The range that should hold a measurement: `low` to `high` times the prediction.
+/// The range that should contain a measurement: `low` to `high` times the prediction.
 struct ModelErrorBand {
-  int level = 80;                    ///< percent that it is to hold
+  int level = 80;                    ///< percent of measurements that it should contain
   double low = 1, high = 1;          ///< factors on a time, or on bytes or joules; see `of_rate`
   std::size_t distance = 0;          ///< of the nearest groups
   std::size_t groups = 0, rows = 0;  ///< the nearest
-  double widened = 1;                ///< by what the band was multiplied
+  double widened = 1;                ///< factor on the half width
   std::string basis;                 ///< "31 rows in 3 groups, 1 step away"
 
   /// The band of a rate, which falls where the time grows.
@@ -57,7 +67,7 @@ struct BandCoverage {
   std::array<Range, kIntervalLevels.size()> allowed{};
 };
 
-/// How 80 % bands hold for one kind of quantity where all groups are left out that ...
+/// Coverage of 80 % bands for one kind of quantity, if all groups are left out that ...
 struct StratumCoverage {
   std::string stratum;  ///< "token time", "kernels"
   struct Kept {
@@ -66,7 +76,7 @@ struct StratumCoverage {
     std::size_t rows = 0;
   };
   Kept group;     ///< ... are the group itself
-  Kept device;    ///< ... are of its device, which then has the figures of its class
+  Kept device;    ///< ... are of its device, which then has the parameters of its class
   Kept software;  ///< ... are of its release, family of kernels or table
   Kept link;      ///< ... have its kind of link; of groups with several devices
 };
@@ -77,32 +87,27 @@ struct StratumCoverage {
 
 /// Groups of residuals, and the factors that widen the bands of each distance.
 ///
-/// The expected error of a subject is a mixture of residuals. The n groups at the smallest distance and the
-/// unseen group of the subject are equally likely, so these n share the weight n / (n + 1). The rest passes
-/// to the next distance by the same rule. The rest after the farthest distance lies outside of all
-/// residuals, half on either side (conformal prediction for groups, with a group's parents in place of an
-/// infinite interval). n counts devices, releases or kinds of link if the groups share none of them with the
-/// subject: forty groups of one device are one witness of another device's error. The band lies between the
-/// two tails of the mixture. If a tail lies beyond the prediction, the band ends at the prediction and keeps
-/// its probability. The half width is multiplied by the factor that held the level over the groups and one
-/// more, when each was predicted as if no group nearer than this distance had been measured. From one step
-/// on, factors do not fall. A device without measured kernels is predicted with the values of its class. Its
-/// band uses devices in the same case, and the errors that measured devices would have with the values of
-/// their class (`ResidualGroup::unmeasured`). Those errors do not count for a measured device. Rule: "groups
-/// as likely as the next, conformal by distance". References: Lee, Barber and Willett, "Distribution-free
-/// inference with hierarchical data" (2023); Dunn, Wasserman and Ramdas, "Distribution-free prediction sets
-/// for two-layer hierarchical models" (2023).
+/// n counts devices, releases or kinds of link if the groups share none of them with the subject. Forty
+/// groups of one device are one witness of another device's error. If both quantiles lie on one side of the
+/// prediction, the band ends at the prediction and keeps its probability. A widening factor is the one that
+/// held the level over the groups and one more, when each was predicted as if no group nearer than this
+/// distance had been measured. From one step on, factors do not fall. A device without measured kernels is
+/// predicted with the parameters of its class. Its band uses devices in that case, and the errors that
+/// measured devices would have with the parameters of their class (`ResidualGroup::unmeasured`). Those errors
+/// do not count for a measured device. A group's parents stand in place of an infinite interval. References:
+/// Lee, Barber and Willett, "Distribution-free inference with hierarchical data" (2023); Dunn, Wasserman and
+/// Ramdas, "Distribution-free prediction sets for two-layer hierarchical models" (2023).
 class ErrorBook {
  public:
-  /// @param factors of these groups as `factors` gives them; found here where there are none
+  /// @param factors as `factors` gives them for these groups; computed here if empty
   explicit ErrorBook(std::vector<ResidualGroup> groups, BandFactors factors = {});
   /// The groups that ship with the zoo. Read once.
   [[nodiscard]] static const ErrorBook& standard();
-  /// Those of one metric: the same bands of it, and a fraction of what is read. Read once.
+  /// The shipped groups of one metric only. Its bands are those of `standard`. Read once.
   [[nodiscard]] static const ErrorBook& standard_of(std::string_view metric);
 
   [[nodiscard]] const std::vector<ResidualGroup>& groups() const { return groups_; }
-  /// By distance, then by level: the widening of bands.
+  /// Widening of bands by distance, then by level.
   [[nodiscard]] const BandFactors& factors() const { return factors_; }
   /// The band of a subject; none where no table measures its metric.
   /// @param level 50, 80 or 95 @throws InputError for another
@@ -113,7 +118,7 @@ class ErrorBook {
   [[nodiscard]] std::vector<StratumCoverage> strata() const;
 
  private:
-  struct Left;     // what is left out of the groups that a band is read from
+  struct Left;     // the groups that a band must not use
   struct Mixture;  // of residuals, for one subject
   using ByDistance = std::array<std::vector<std::size_t>, kFarthestGroup + 1>;
   struct Held {
@@ -122,7 +127,7 @@ class ErrorBook {
   };
   [[nodiscard]] ByDistance by_distance(const ErrorSubject& subject, const Left& left) const;
   [[nodiscard]] std::size_t witnesses(const ErrorSubject& subject, std::span<const std::size_t> groups) const;
-  /// The mixture of groups at least so far away; none where there are none.
+  /// The mixture of groups at least that far away; none without groups.
   [[nodiscard]] std::optional<Mixture> mixture(const ErrorSubject& subject, const ByDistance& at,
                                                std::size_t nearest = 0) const;
   [[nodiscard]] double needed(std::size_t distance, std::size_t level, const Left& left) const;
@@ -133,7 +138,8 @@ class ErrorBook {
   void allow(std::vector<BandCoverage>& tables, std::span<const double> held, std::size_t level) const;
 
   std::vector<ResidualGroup> groups_;
-  std::vector<std::size_t> twins_;  ///< of each the group of the same rows, predicted the other way; or none
+  std::vector<std::size_t>
+      twins_;  ///< for each group, the group of the same rows predicted the other way, or none
   std::map<std::string, std::vector<std::size_t>, std::less<>> of_metric_;  ///< groups
   struct Residual {
     double value;
@@ -150,12 +156,12 @@ class ErrorBook {
     std::once_flag once;
     std::array<std::array<std::vector<Score>, kIntervalLevels.size()>, kFarthestGroup + 1> lists;
   };
-  std::shared_ptr<Scores> scores_ = std::make_shared<Scores>();  ///< made when they are first asked for
+  std::shared_ptr<Scores> scores_ = std::make_shared<Scores>();  ///< made at their first use
   [[nodiscard]] const Scores& scores() const;
   BandFactors factors_;  ///< of all groups
 };
 
-/// The place of a level among kIntervalLevels. @throws InputError for a level that there is not
+/// The index of a level in kIntervalLevels. @throws InputError for another level
 [[nodiscard]] std::size_t interval_level(int level);
 
 }  // namespace mlsysim

@@ -1,5 +1,13 @@
 #pragma once
-/// Prediction errors by group of measured rows. Intervals are computed from these data.
+/// Prediction errors by group of measured rows: the data behind prediction intervals, and their CSV files.
+///
+///   residual = log(measured / predicted)     of a time, bytes or joules
+///   residual = log(predicted / measured)     of a rate
+///   thinned  = sorted[floor((i + 0.5) / 15 * n)],  i = 0..14     if n > 15 residuals
+///
+/// A group has one metric, device, software release, model or shape, kind of link and table.
+/// Example: 12 ms measured and 10 ms predicted: residual 0.182, written as 182 thousandths. The residuals 1,
+/// 2, ..., 30 are thinned to 2, 4, ..., 30.
 
 #include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/specs/system.hpp>
@@ -15,7 +23,7 @@ namespace mlsysim {
 
 /// A metric that tables of measurements hold.
 struct MeasuredMetric {
-  std::string_view key;    ///< of the metric of an estimate, or of what one kernel or device does
+  std::string_view key;    ///< key of a result of an estimate, or of a quantity of one kernel or device
   std::string_view words;  ///< for readers
 };
 inline constexpr MeasuredMetric kMeasuredMetrics[] = {{"ttft", "first token"},
@@ -55,10 +63,10 @@ struct ErrorSubject {
   std::string device;      ///< key of the zoo
   std::string generation;  ///< key of the device's class: "hopper"
   std::string origin;  ///< release of a serving engine, family of kernels, or else the table of measurements
-  std::string family;  ///< model, or the shape of what was measured
+  std::string family;  ///< model, or the measured shape
   std::string software;  ///< of which the origin is a release or variant: "vllm" of "vllm@0.12"
-  std::string link;      ///< what joins its devices: "device link", "host bus", "network"; of one device none
-  bool measured = true;  ///< the device has figures of its own kernels, and not those of its class alone
+  std::string link;      ///< between its devices: "device link", "host bus", "network"; empty for one device
+  bool measured = true;  ///< the device has parameters from its own kernels, not only those of its class
 };
 
 /// Fills in the part of a subject that the device decides: its name, its class, and whether its kernels were
@@ -70,44 +78,42 @@ void note_engine(ErrorSubject& about, const ServingEngine& engine);
 /// a node, else the links that devices have among themselves, or the bus to the host.
 /// @param node may be null: eight devices with the link of their kind
 [[nodiscard]] std::string link_kind(const HardwareNode& device, const Node* node, double devices);
-/// The device as nobody has measured it: without figures of its kernels, collectives and draw.
+/// The device without the parameters that were measured on it: kernels, collectives and power draw.
 [[nodiscard]] HardwareNode as_of_its_class(HardwareNode device);
 
-/// Rows that are alike, and what their predictions missed.
+/// Similar rows, and their prediction errors.
 struct ResidualGroup {
   ErrorSubject subject;
   std::string table;              ///< where its rows come from: "training/nemo_2407_h100_fp8"
   std::size_t rows = 0;           ///< how many were measured
-  std::vector<double> residuals;  ///< log(measured / predicted) of times, bytes and joules, sorted; of rates
-                                  ///< with the other sign. At most kMostResiduals, evenly over the rows.
-  bool unmeasured = false;        ///< predicted again with the device as its class has it
+  std::vector<double> residuals;  ///< sorted, at most kMostResiduals
+  bool unmeasured = false;        ///< predicted with the parameters of the device's class
 };
 
-/// Residuals that are kept of a group.
+/// The most residuals that a group keeps.
 inline constexpr std::size_t kMostResiduals = 15;
 
-/// At most `kMostResiduals` of them: the quantiles in the middle of as many equal parts. @return sorted
+/// At most `kMostResiduals` of the residuals, by the formula above. @return sorted
 [[nodiscard]] std::vector<double> thinned(std::vector<double> residuals);
 
-/// By distance, then by level: how many times as wide as their own residuals bands have to be
-/// (`ErrorBook::factors`).
+/// Factors on the half width of bands, by distance, then by level (`ErrorBook::factors`).
 using BandFactors = std::vector<std::vector<double>>;
 
 /// @param file empty for zoo/validation/residuals.csv of the shipped zoo
 /// @throws InputError for a file that cannot be read, ErrorList with every fault of its text
 [[nodiscard]] std::vector<ResidualGroup> read_residual_groups(const std::filesystem::path& file = {});
-/// Those that ship with the zoo and measure one metric; other lines are not read. @throws as above
+/// The shipped groups of one metric. Other lines are not read. @throws as above
 [[nodiscard]] std::vector<ResidualGroup> read_residual_groups_of(std::string_view metric);
 /// @param name stands for the text in messages
 [[nodiscard]] std::vector<ResidualGroup> parse_residual_groups(std::string text, std::string name);
-/// Those that ship with the zoo: they take longer to find than to read. @throws InputError
+/// The shipped factors, which take longer to compute than to read. @throws InputError
 [[nodiscard]] BandFactors read_band_factors();
-/// The groups as CSV, in their order, residuals in thousandths; reading it gives them again.
+/// The groups as CSV, in their order, with residuals in thousandths.
 [[nodiscard]] std::string to_csv(std::span<const ResidualGroup> groups);
-/// The factors of the groups of such a CSV, by distance, as another.
+/// The factors of the groups in such a CSV, as a CSV by distance.
 [[nodiscard]] std::string factors_csv(std::string residuals);
 
-/// First lines of both.
+/// Head lines of the two CSV files.
 inline constexpr std::string_view kResidualsHead =
     "metric,device,generation,origin,family,table,software,link,measured,unmeasured,rows,residuals\n";
 inline constexpr std::string_view kFactorsHead = "distance,50,80,95\n";

@@ -1,5 +1,14 @@
 #pragma once
-/// Whether a launch fits into the memory of its devices, before it is started.
+/// Checks before the start whether a launch fits in the memory of its devices, and how many requests it
+/// holds.
+///
+///   pool = capacity - weights - state - reserve - margins        [B] of one device
+///   requests = floor(tokens of the pool / longest request) * data-parallel ranks
+///
+/// The memory rules are those of the engine: share of memory, context, workspaces, activations of the largest
+/// pass.
+/// Example: `vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-model-len 8192` on H100: the pool of
+/// 41.6 GB holds 507,808 tokens, so 61 requests of 8,192 tokens fit.
 
 #include <mlsysim/engine/scorecard.hpp>
 #include <mlsysim/launch/launch.hpp>
@@ -26,8 +35,7 @@ struct Fit {
 
 /// The memory of a scenario, by the memory model of its mode. @throws as SystemEvaluator::evaluate
 [[nodiscard]] Fit fit_of(const Scenario& scenario);
-/// The memory of a launch: of an engine that serves, by its own rules. It fits where the longest request
-/// does.
+/// The memory of a launch, by the rules of its serving engine. It fits where the longest request does.
 /// @throws as Launch::build and memory_account
 [[nodiscard]] Fit fit_of(const Launch& launch, const Zoo& zoo);
 

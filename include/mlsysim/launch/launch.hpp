@@ -1,8 +1,11 @@
 #pragma once
-/// Launches of serving and training engines as plans: command lines, scripts and configuration files.
+/// Reads launches of serving and training engines (command lines, scripts, configuration files) as plans, and
+/// writes them.
 ///
-/// Nothing of a launch is executed. Every flag has one of three ends: it is used, it is ignored for a stated
-/// reason, or it contradicts an assumption of the library. Tables of flags are data: zoo/launch/*.yaml.
+/// Nothing of a launch is executed. Each flag is used, or ignored for a stated reason, or contradicts an
+/// assumption. Tables of flags are data: zoo/launch/*.yaml.
+/// Example: `vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-model-len 8192 --port 8000` on H100
+/// gives workload Llama3_70B, accelerators 4, tp_size 4 and seq_len 8192. The port is ignored.
 
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/estimate/memory_account.hpp>
@@ -16,7 +19,7 @@
 
 namespace mlsysim {
 
-/// Whose launch it is.
+/// The engine or framework that a launch starts.
 enum class LaunchFormat : std::uint8_t {
   vllm,
   sglang,
@@ -44,7 +47,7 @@ struct FlagFinding {
   Location where;
 };
 
-/// How an engine that serves was told to divide the memory of a device. Absent: as the engine does by itself.
+/// How the flags of a serving engine divide the memory of a device. Absent: the defaults of the engine.
 struct ServingSetup {
   std::string_view engine;         ///< entry of the zoo whose memory rule holds
   std::optional<double> context;   ///< tokens of the longest request
@@ -71,12 +74,12 @@ struct LaunchQuestion {
   std::string text;                    ///< a command line, or the content of a file
   std::string name = "command line";   ///< of the text, for messages and formats
   std::filesystem::path folder;        ///< where files that the launch names lie; empty: they are not read
-  std::optional<LaunchFormat> format;  ///< absent: told from the text and its name
+  std::optional<LaunchFormat> format;  ///< absent: derived from the text and its name
   std::map<std::string, std::string>
       fields{};  ///< of the table of Scenario; they replace what the launch says
 };
 
-/// The format of a text, or nothing where it is no launch that is known.
+/// The format of a text, or nothing for an unknown launch.
 /// @throws InputError for a manifest of containers that starts no known engine
 [[nodiscard]] std::optional<LaunchFormat> launch_format(std::string_view text, std::string_view name);
 

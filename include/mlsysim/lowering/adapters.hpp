@@ -1,13 +1,22 @@
 #pragma once
-/// Low-rank adapters beside frozen weights (LoRA), and frozen weights stored in few bits (QLoRA): a rule on
-/// the forward list.
+/// Low-rank adapters beside frozen products (LoRA), and frozen weights stored in few bits (QLoRA).
+///
+///     y = x W + (x A) B               A: k x rank, one per merged matrix          B: rank x n
+///     adapter weights = rank (joins k + n) copies
+///     widen bytes = stored + wide     of a kernel before the product, which then reads wide for stored
+///
+/// joins: weight matrices that lie side by side in the product. stored, wide: bytes of the weights in few
+/// bits and in the buffer that the product reads. Routed experts get no adapters. A frozen product without an
+/// adapter saves no input for the backward pass.
+/// @cite hu2022lora, section 4.1; dettmers2023qlora, section 3
+///
+/// Example: rank 16 beside 8,192 x 8,192, 4,096 tokens: 262,144 weights, 2.15 GFLOP beside 550 GFLOP.
 
 #include <mlsysim/lowering/emit.hpp>
 
 namespace mlsysim::detail {
 
-/// Whether adapters learn beside a product: all products of the blocks with dense weights, or those of
-/// attention alone.
+/// Whether adapters learn beside a product: all dense products of the blocks, or those of attention alone.
 template <class T> [[nodiscard]] bool is_adapted(const Structure& structure, const Op<T>& op) {
   return !(op.parts & part::routed) &&
          (structure.adapted == LoraModules::all || op.group == OpGroup::attention);
@@ -40,10 +49,9 @@ void adapter_product(const Structure& structure, const Plan<T>& plan, OpList<T>&
   op.unfused_memory_bytes = op.memory_bytes;
 }
 
-/// The adapters of one product, y + (x A) B: each of the matrices that it joins has its own A and B. The
-/// parts of a divided product are those of its adapters, so that partial sums are joined with its own. Input
-/// x is kept with the product.
-/// @cite hu2022lora, section 4.1
+/// The adapters of one product: each of the matrices that it joins has its own A and B. The parts of a
+/// divided product are those of its adapters, so that partial sums are joined with its own. Input x is saved
+/// with the product.
 template <class T>
 void adapt_product(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t i) {
   const T m = ops[i].m, n = ops[i].n, k = ops[i].k, copies = ops[i].copies, joins = ops[i].merged_matrices;
@@ -60,7 +68,6 @@ void adapt_product(const Structure& structure, const Plan<T>& plan, OpList<T>& o
 
 /// Stored weights of few bits are widened into a buffer before a product, which reads them there.
 /// @param width bytes of a weight in the buffer
-/// @cite dettmers2023qlora, section 3
 template <class T>
 void widen(const Structure& structure, const Plan<T>& plan, const DataPerParam<T>& width, OpList<T>& ops,
            std::size_t i) {
@@ -97,8 +104,7 @@ template <class T> void unpack(const Structure& structure, const Plan<T>& plan, 
   }
 }
 
-/// Adds adapters to the forward list of a step that trains nothing else. Of frozen products without adapters
-/// no input is kept.
+/// Adds adapters to the forward list of a step that trains nothing else.
 template <class T> void adapt(const Structure& structure, const Plan<T>& plan, OpList<T>& ops) {
   const std::size_t end = ops.size();
   for (std::size_t i = 0; i < end; ++i) {

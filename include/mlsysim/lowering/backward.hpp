@@ -1,5 +1,16 @@
 #pragma once
-/// Recomputation and backward pass: rules on the forward list.
+/// Recomputation and backward pass of a training step, derived from the forward list.
+///
+///     product       2 m n k forward: 2 m n k for the input gradient, 2 m n k for the weight gradient
+///     attention     2.5 x the work, because scores are formed again, and 2 x the bytes
+///     element-wise  2 x the work, 1.5 x the bytes (norms: 2 x)
+///     all-gather and reduce-scatter swap
+///
+/// Frozen weights have no gradient. Recomputation repeats the named parts in a share of the blocks.
+/// By operator, it repeats all but attention and every second product.
+///
+/// Example: Llama-3.1-8B, one sequence of 4,096 tokens, nothing recomputed.
+/// Forward 65.9 TFLOP, backward 72.5 + 61.5 = 134 TFLOP, of which 61.5 are weight gradients.
 
 #include <mlsysim/lowering/emit.hpp>
 

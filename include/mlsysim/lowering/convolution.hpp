@@ -1,5 +1,14 @@
 #pragma once
-/// Forward pass of a convolutional network, from its layer records.
+/// Forward pass of a convolutional network: each convolution is an implicit matrix product.
+///
+///     m = images out_h out_w          n = out / groups          k = (in / groups) kernel_h kernel_w
+///     work = 2 m n k groups           out_h = ceil(size / stride), padding "same"
+///
+/// in, out: channels. At inference batch norm is folded into the convolution, unless nothing is fused.
+/// In training it is a pass of its own. Input, output and weights cross the memory interface once.
+/// @cite lavin2016winograd, section 4.1
+///
+/// Example: 3 x 3, 64 -> 64 channels, 56 x 56, one image: m 3,136, n 64, k 576, 0.231 GFLOP, 36,864 weights.
 
 #include <mlsysim/lowering/emit.hpp>
 #include <mlsysim/specs/workload.hpp>
@@ -74,8 +83,7 @@ void normalise(const Structure& structure, const ConvLayer& layer, const Plan<T>
   op.saved_bytes = plan.activation_bytes * outputs;
 }
 
-/// A convolution is an implicit product: rows are output pixels, columns output channels, depth the receptive
-/// field.
+/// Rows of the product are output pixels, columns output channels, depth the receptive field.
 template <class T>
 void forward_convolution(const Structure& structure, std::span<const ConvLayer> layers, const Plan<T>& plan,
                          OpList<T>& ops) {

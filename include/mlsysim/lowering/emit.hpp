@@ -1,5 +1,16 @@
 #pragma once
-/// Helpers with which the lowering rules append operators.
+/// Helpers with which the lowering rules append operators: products, element-wise kernels, collectives,
+/// norms.
+///
+///     product:      work = 2 m n k copies          params = (n k + bias n) copies
+///                   memory_bytes = activation_bytes m (k + n) copies + weight_bytes params
+///     element-wise: memory_bytes = activation_bytes (reads + writes) values
+///
+/// A Frame holds one device's share: sequences = batch / ep, at least 1, and tokens = sequences new_tokens /
+/// cp. Caches serve every reuse: inputs, outputs and weights cross the memory interface once.
+///
+/// Example: QKV projection of Llama-3.1-70B, TP 8, 16 sequences, bf16: m 16, k 8,192, n 1,280.
+/// 0.336 GFLOP, 0.30 + 20.97 = 21.3 MB.
 
 #include <mlsysim/lowering/op.hpp>
 #include <mlsysim/lowering/stack_view.hpp>
@@ -41,7 +52,7 @@ template <class T> struct Frame {
         stage(ceil_div(h.layers, p.pp) / h.layers),
         weight_bytes(p.weight_bytes) {}
 
-  /// The same for embedding and head.
+  /// This frame with the weight storage of embedding and head.
   [[nodiscard]] Frame edge() const {
     Frame f = *this;
     if (structure.mixed_storage) f.weight_bytes = plan.edge_bytes;

@@ -1,5 +1,17 @@
 #pragma once
-/// Forward rules of the feed-forward layers: dense and mixture of experts.
+/// Forward rules of feed-forward layers: dense (MLP, gated MLP) and mixture of experts.
+///
+///     touched = (experts / ep) (1 - (1 - top_k / experts)^(all_tokens imbalance))          in training
+///     rows    = tokens top_k imbalance / touched                    of a touched expert
+///     message = dispatch_bytes tokens top_k hidden max(imbalance, 1)          all-to-all of a rank
+///
+/// touched: local experts whose weights are read. Serving adds a spread of popularity (TouchedExperts).
+/// tokens: of this rank. all_tokens: of the expert-parallel group. imbalance: rows of the fullest
+/// expert-parallel rank over the mean, by chance if not stated. All ranks wait for the fullest one. All local
+/// experts are stored, also those that the batch does not touch.
+/// @cite fedus2022switch, section 2.2; liu2025folding
+///
+/// Example: 256 experts, top 8, ep 1, 64 tokens: 256 (1 - (1 - 8 / 256)^64) = 222 experts touched.
 
 #include <mlsysim/lowering/emit.hpp>
 #include <mlsysim/physics/routing.hpp>
@@ -80,10 +92,8 @@ template <class T>
       .share;
 }
 
-/// Routed and shared experts; a token's `top_k` experts are distinct. All ranks wait for the fullest one,
-/// which has `imbalance` times the rows of the mean. A small batch touches some of the experts, and reads few
-/// weights: as many as TouchedExperts says, in training E (1 - (1 - k/E)^tokens), because its routers are
-/// balanced. The fullest rank touches as many of its experts as one with so many times the tokens.
+/// Routed and shared experts. A token's `top_k` experts are distinct. The fullest rank has `imbalance` times
+/// the rows of the mean, and touches as many of its experts as one with so many times the tokens.
 template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsView<T>& h) {
   const T& hidden = f.stack.hidden;
   auto& router = matmul(f, "router", OpGroup::experts, count, f.tokens, h.experts, hidden);

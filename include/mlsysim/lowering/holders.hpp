@@ -1,15 +1,22 @@
 #pragma once
-/// Replication and sharding of weights over the ranks of a plan.
+/// Counts the ranks that hold the same weights, and those over which ZeRO divides them.
+///
+///     ranks  = dp cp sequence_ranks          of dense weights
+///     ranks  = dp cp                         of routed experts
+///     shards = min(plan.shards, ranks), or ranks where plan.shards is 0
+///
+/// sequence_ranks: ranks that divide a replica's sequences, ep unless experts are folded.
+/// Devices are numbered tensor-parallel first, then context, expert, data and pipeline.
+///
+/// Example: tp 8, dp 8, cp 2, ep 4: 64 ranks hold the same dense weights, 16 the same experts.
 
 #include <mlsysim/specs/views.hpp>
 #include <mlsysim/units/quantity.hpp>
 
 namespace mlsysim {
 
-/// The ranks that hold the same weights, and how many of them share one copy of what ZeRO divides.
-///
 /// Context-parallel ranks are data-parallel for all weights, expert-parallel ranks for all but the routed
-/// experts. Devices are numbered tensor-parallel first, then context, expert, data and pipeline.
+/// experts.
 template <class T> struct Holders {
   T ranks;   ///< ranks with the same weights
   T shards;  ///< of them, ranks over which states are divided

@@ -1,5 +1,14 @@
 #pragma once
-/// Forward pass of a model that is a list of records: a convolutional network, or a program.
+/// Forward pass of a model that is a list of records: a convolutional network, or a captured program.
+///
+///     memory_bytes = activation_bytes batch (reads + writes) + weight_bytes weights + batch bytes
+///
+/// reads, writes: activation values of a record, the smaller fused counts where chains are fused. bytes:
+/// integers and truth values. A joined record adds its bytes to the kernel before it where chains fuse. A
+/// product with weights gets more rows with the batch, a product of activations runs more often.
+///
+/// Example: a pointwise record with 2,000 reads (1,000 fused), 1,000 writes, batch 4, 2 B per value.
+/// 4 x 3,000 x 2 B = 24,000 B unfused, 16,000 B fused.
 
 #include <mlsysim/lowering/convolution.hpp>
 

@@ -1,6 +1,12 @@
 #pragma once
-/// Lowering: from a structure and numbers to the operator list. The only one; both fidelities, the memory
-/// model, the parameter count, reports and exporters read this list.
+/// Lowers a model to the list of operators of one device: forward pass, recomputation, backward pass, update.
+///
+/// Both fidelities, the memory model, the parameter count, reports and exporters read this list.
+/// Numbers are those of the fullest pipeline stage. An operator runs `count` times per micro-batch.
+/// The update runs once per step. First and last stage have operators that the others do not have.
+///
+/// Example: Llama-3.1-8B, decode of one sequence at 2,048 tokens, bf16: 17 records.
+/// Together 16.1 GFLOP, 15.3 GB of memory traffic, 0.27 GB of KV cache.
 
 #include <mlsysim/lowering/adapters.hpp>
 #include <mlsysim/lowering/backward.hpp>

@@ -1,5 +1,17 @@
 #pragma once
-/// The memory model: the one answer to "does it fit", for every entry point, plan and fidelity.
+/// Memory of one device by use, and whether a model fits: the same model for every entry point and fidelity.
+///
+///     total = (weights + kv_cache + activations + gradients + states + buffers) (1 + lost) + reserve
+///
+/// Training divides states, gradients and weights by the ranks that hold them, from ZeRO stage 1, 2 and 3 on.
+/// lost: share that fragmentation takes. activations: at inference twice the largest working set of an
+/// operator, for a program once. In training the saved activations of every micro-batch in flight, and one
+/// block's while it is recomputed. Bytes that are offloaded to the host are not counted, except pieces on
+/// their way.
+/// @cite rajbhandari2020zero, section 3; korthikanti2022recomputation, section 4.1
+///
+/// Example: 1e9 weights, bf16, Adam (2 + 2 + 12 B), 8 replicas, without activations, buffers and reserve.
+/// ZeRO 0, 1, 2, 3: 16, 5.5, 3.75, 2 GB.
 
 #include <mlsysim/lowering/holders.hpp>
 #include <mlsysim/lowering/stored.hpp>

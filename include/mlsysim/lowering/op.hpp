@@ -1,5 +1,11 @@
 #pragma once
-/// The operator list: what a model does, as plain records in the caller's memory.
+/// One operator on one device. A model becomes a list of these. Time, memory and bytes are sums over the
+/// list.
+///
+///     product = copies x (m x k)(k x n)          amounts are per execution, `count` executions make one pass
+///
+/// Example: QKV projection, Llama-3.1-70B, TP 8, decode of 16 sequences: m = 16, k = 8192, n = 1280.
+/// 21 MB of bf16 weights, 80 executions.
 
 #include <mlsysim/lowering/structure.hpp>
 #include <mlsysim/reflect/choice.hpp>
@@ -101,7 +107,7 @@ template <class T = double> struct RoutedRows {
 /// because the scores are formed again. @cite dao2022flashattention, section 3.1
 inline constexpr double kAttentionBackward = 2.5;
 
-/// One operator on one device. Amounts are those of one execution; `count` executions make one pass.
+/// Kind, place and amounts of one operator.
 template <class T = double> struct Op {
   OpKind kind = OpKind::elementwise;
   OpGroup group = OpGroup::norm;
@@ -111,7 +117,7 @@ template <class T = double> struct Op {
   StageScope place = StageScope::every_block;
   OverlapWith overlap_with = OverlapWith::nothing;
   Parts parts{};             ///< what this operator belongs to
-  Parts recompute_parts{};   ///< what recomputation must repeat so that `kept` need not be kept
+  Parts recompute_parts{};   ///< parts that recomputation must repeat in place of keeping `saved_bytes`
   bool stays_16bit = false;  ///< a product that stays at 16 bits in narrow training
   bool dequantizes_in_kernel =
       false;  ///< a product whose kernel widens its weights on their way, warp by warp

@@ -1,5 +1,15 @@
 #pragma once
-/// Muon: updates of weight matrices made nearly orthogonal, as products of the update.
+/// Muon: orthogonal updates of the weight matrices of the blocks, as products of the optimizer step.
+///
+///     A = X X^T,  A A,  (.) X          five Newton-Schulz iterations on the momentum X (a x b, a <= b)
+///     work = 5 (4 a^2 b + 2 a^3)       of a matrix [FLOP]
+///
+/// From ZeRO-1 on each rank updates its share of the matrices, whole. Without ZeRO every replica updates all.
+/// Tensor-parallel ranks treat their parts as matrices. Experts that the batch does not touch are updated
+/// too.
+/// @cite jordan2024muon; liu2025muon, section 2.3
+///
+/// Example: a matrix of 4,096 x 4,096: 5 x 6 x 4,096^3 = 2.06 TFLOP.
 
 #include <mlsysim/lowering/emit.hpp>
 #include <mlsysim/lowering/holders.hpp>
@@ -22,11 +32,7 @@ void update_product(const Structure& structure, const Plan<T>& plan, OpList<T>& 
   op.unfused_memory_bytes = op.memory_bytes;
 }
 
-/// Newton and Schulz's iteration on the momentum X (a x b, a <= b) of every weight matrix of the blocks: five
-/// times A = X X^T, A A, and (.) X, 4 a^2 b + 2 a^3 FLOP each time. From ZeRO-1 on each rank has its share of
-/// the matrices, whole; without, every replica makes all. Tensor-parallel ranks take their parts of a matrix
-/// for matrices.
-/// @cite jordan2024muon; liu2025muon, section 2.3
+/// Appends the update of every weight matrix of the blocks.
 template <class T>
 void orthogonalize(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, std::size_t forward_end) {
   constexpr double iterations = 5;

@@ -1,6 +1,10 @@
 #pragma once
-/// The numbers of a stack as lowering rules read them: every gap filled, and layers that are alike put
-/// together, so that a periodic pattern costs by its period and not by its depth.
+/// Numeric view of a stack of layers: every gap filled, and layers of one kind counted together.
+///
+/// A periodic pattern costs by the number of kinds and not by its depth.
+///
+/// Example: Gemma3_27B has 62 layers and two kinds of mixer: 10 with full attention, 52 with a window of
+/// 1,024. DeepSeek_V3 has 61 layers and two kinds of feed-forward: 3 dense, 58 with experts.
 
 #include <mlsysim/specs/layer_table.hpp>
 #include <mlsysim/units/quantity.hpp>

@@ -1,5 +1,9 @@
 #pragma once
-/// The categories of a lowering: they fix which operators exist. All numbers are elsewhere, as `T`.
+/// Categories of a lowering, such as phase, kernels, ZeRO stage and schedule. They fix which operators exist.
+///
+/// Numbers (sizes, degrees, bytes) are elsewhere: specs/views.hpp and lowering/stack_view.hpp.
+///
+/// Example: `parts_of(Recomputation::selective)` is `part::core`, the attention core of each block.
 
 #include <mlsysim/reflect/category.hpp>
 #include <mlsysim/specs/choices.hpp>
@@ -26,11 +30,12 @@ inline constexpr Parts none{0}, core{1}, attention{2}, norm{4}, activation{8}, f
 inline constexpr Parts all{63};
 /// Part of a routed expert, stored once per expert-parallel group. Recomputation does not name this part.
 inline constexpr Parts routed{64};
-/// Part of a low-rank adapter, which is trained while the weights beside it are not. Likewise.
+/// Part of a low-rank adapter, which is trained while the weights beside it are not. Recomputation does not
+/// name it.
 inline constexpr Parts adapter{128};
-/// Makes stored weights as wide as a product takes them. Likewise.
+/// Makes stored weights as wide as a product takes them. Recomputation does not name it.
 inline constexpr Parts widened{256};
-/// Runs beside the experts' exchange. Likewise.
+/// Runs beside the experts' exchange. Recomputation does not name it.
 inline constexpr Parts overlap_compute{512};
 }  // namespace part
 

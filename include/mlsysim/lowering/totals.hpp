@@ -1,11 +1,18 @@
 #pragma once
-/// Sums over an operator list: what textbook formulas, the memory model and reports need of it.
+/// Sums over an operator list: weights, FLOP, memory bytes, saved activations, KV cache, largest working set.
+///
+///     total = sum over the forward operators of amount x count          working_set = the largest one
+///
+/// Sums are by place (blocks, first stage, last stage), so that a stage is blocks times the first plus its
+/// ends. A working set, and the activations that recomputation restores, do not grow with the number of
+/// blocks.
+///
+/// Example: blocks of 5 FLOP, 19 B of state and 17 B of working set. Three of them: 15 FLOP, 57 B, 17 B.
 
 #include <mlsysim/lowering/op.hpp>
 
 namespace mlsysim {
 
-/// Totals of forward operators on one device.
 template <class T = double> struct ListTotals {
   Params<T> dense_params, expert_params;  ///< weights stored, outside and inside the routed experts
   Params<T> adapter_params;               ///< weights of low-rank adapters, in neither of the two

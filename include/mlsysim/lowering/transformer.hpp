@@ -1,5 +1,16 @@
 #pragma once
-/// Forward pass of a transformer: decoder or encoder.
+/// Forward pass of a transformer, decoder or encoder: embedding, blocks (mixer, feed-forward, norms), head,
+/// loss.
+///
+///     embedding weights = vocab hidden / tp + position_rows hidden
+///     head work         = 2 rows (vocab / tp) hidden          rows: last tokens in serving, all in training
+///     loss memory_bytes = (activation_bytes + 16 B) logits, unless the loss runs in chunks
+///
+/// Mixers: lowering/attention.hpp. Feed-forward: lowering/feed_forward.hpp. Numbers are those of the fullest
+/// pipeline stage. A tied output matrix is a copy where embedding and head lie on different stages.
+/// @cite hsu2024liger, section 3.2
+///
+/// Example: the list of Llama-3.1-8B has 8,030,261,248 weights and 15.0 GFLOP of weight products per token.
 
 #include <mlsysim/lowering/attention.hpp>
 #include <mlsysim/lowering/feed_forward.hpp>

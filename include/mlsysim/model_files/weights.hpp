@@ -1,5 +1,10 @@
 #pragma once
-/// Reads the tensors that weight files list in their headers.
+/// Reads the tensors that safetensors files list in their headers, without loading the weights.
+///
+///   elements = product of the shape
+///
+/// Example: the header {"w":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]}} gives 6 elements and 12
+/// bytes.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,7 +20,7 @@ struct StoredTensor {
   std::vector<std::uint64_t> shape;
   std::uint64_t bytes = 0;
 
-  /// Product of the extents; packed formats hold several weights in an element.
+  /// Packed formats hold several weights in one element.
   [[nodiscard]] double elements() const;
 };
 

@@ -1,6 +1,10 @@
 #pragma once
-/// Graphs for people: modules of a program with the data between them, and graphs of a compiler with the
-/// breaks that cut them.
+/// Graphs of programs for display: modules with the bytes between them, and compiler graphs with the breaks
+/// that cut them.
+///
+/// Forms are DOT, Mermaid, SVG and JSON.
+/// Example: tests/data/programs/stablehlo/mnist_mlp.mlir as DOT has the node "dot, 2 operators, 1.016e+05
+/// MACs". The edge from the inputs to it carries 3136 B: 784 values in fp32.
 
 #include <mlsysim/model_graphs/program.hpp>
 #include <mlsysim/reflect/choice.hpp>

@@ -1,5 +1,8 @@
 #pragma once
-/// Format and version of a program, which a backend must know before it receives the program.
+/// Format and version of a program, which a backend compares with the versions that it accepts.
+///
+/// Text without a version is bounded from below by its youngest operator.
+/// Example: an ONNX file of opset 6 is "onnx:6". StableHLO text with `stablehlo.tan` is "stablehlo:>1.0.0".
 
 #include <optional>
 #include <string>

@@ -1,5 +1,15 @@
 #pragma once
-/// Activations that a transformer layer keeps for its backward pass.
+/// Activations that one GPT-style transformer layer keeps for the backward pass of one micro-batch [B].
+///
+///   selective = s b h (10 + 24 / t) e / 2         with sequence parallelism: s b h (34 / t) e / 2
+///   none      = selective + (5 a s^2 b / t) e / 2
+///   full      = 2 s b h e / 2                     with sequence parallelism: (2 s b h / t) e / 2
+///
+/// none, selective, full: the kind of recomputation. s: seq_len [tokens]. b: batch_size [sequences].
+/// h: hidden width. a: heads. t: tp_size. e: element_bytes [B].
+/// Limits: feed-forward width 4 h, dropout, stored attention scores. Gated and grouped-query blocks differ.
+/// Example: s 2048, b 1, h 12288, a 96, t 8, e 2 B: none 578.8 MB, selective 327.2 MB, full 50.3 MB.
+/// @cite korthikanti2022recomputation, eqs. (1) to (4) and table 2
 
 #include <mlsysim/reflect/law.hpp>
 
@@ -7,13 +17,9 @@ namespace mlsysim {
 
 /// Bytes of activations of one GPT-style layer and one micro-batch under three kinds of recomputation [B].
 ///
-/// With s tokens, b sequences, width h, a heads and t-way tensor parallelism, in units of s b h at 2 bytes:
-/// selective keeps 10 + 24/t, or 34/t with sequence parallelism; none adds the attention scores, 5 a s / (h
-/// t); full keeps the layer input alone, 2, or 2/t with sequence parallelism, which splits it too. All is
-/// scaled by element_bytes / 2, dropout masks (1 byte per element) included. The coefficients belong to a
-/// block with a 4 h feed-forward layer, dropout, and stored scores: gated, grouped-query or FlashAttention
-/// blocks differ (FlashAttention keeps about what "selective" does). Ranges: seq_len, batch_size >= 0;
-/// hidden, heads, tp_size >= 1; integral; sequence_parallel 0 or 1.
+/// `full` keeps the layer input alone. Dropout masks (1 byte per element) are included and scaled like the
+/// rest. FlashAttention keeps about as much as `selective`. Ranges: seq_len, batch_size >= 0; hidden, heads,
+/// tp_size >= 1; integral; sequence_parallel 0 or 1.
 /// @cite korthikanti2022recomputation, eqs. (1) to (4) and table 2
 struct TransformerActivations {
   static constexpr LawInfo info{

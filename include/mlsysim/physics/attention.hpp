@@ -1,5 +1,18 @@
 #pragma once
-/// Attention: query-key pairs, arithmetic, and the bytes of queries, outputs, keys and values.
+/// Attention of one layer: query-key pairs, arithmetic, bytes, and the time of one fused kernel.
+///
+///   pairs      = n p + n (n + 1) / 2 with a causal mask, n (n + p) without
+///   work       = 2 batch heads pairs (qk_dim + v_dim)                                  [FLOP]
+///   kv_traffic = batch kv_heads (n + p) (qk_dim + v_dim) kv_bytes                      [B]
+///   time       = launch + min(sqrt(whole^2 + memory^2), sqrt(divided^2 + memory^2) + split)   [s]
+///
+/// n: new tokens, p: cached tokens, per sequence. pairs: per head and sequence. whole, divided: time of the
+/// blocks with whole keys and with keys split over the units. memory: traffic over bandwidth.
+/// Limits: scores stay on chip, keys and values are read once, softmax operations are not in work.
+/// Example: n 2048, p 0, batch 1, 32 heads, 8 KV heads, heads of 128, 2 B: 2,098,176 pairs, 34.4 GFLOP,
+/// 8.39 MB of keys and values.
+/// @cite dao2022flashattention, theorem 1 and algorithm 1
+/// @cite dao2024flashattention2, section 3.2
 
 #include <mlsysim/physics/roofline.hpp>
 
@@ -7,12 +20,9 @@ namespace mlsysim {
 
 /// Arithmetic and traffic of fused attention over one layer [FLOP, B].
 ///
-/// With n new tokens after p cached ones, a causal layer has n p + n (n + 1) / 2 pairs per head and sequence
-/// (exact count; with S = n + p this is n S - n (n - 1) / 2); without a mask it has n (n + p). Each pair
-/// costs qk_dim multiply-adds for the score and v_dim for the weighted sum. The softmax itself (a few
-/// operations per pair) is not counted. Scores stay on chip, keys and values cross the memory interface once
-/// per KV head. Ranges: all counts >= 0 and integral, kv_heads <= heads, causal 0 or 1. Causal pairs below
-/// the diagonal only: a kernel that skips no masked tile does up to twice this work.
+/// Each pair costs qk_dim multiply-adds for the score and v_dim for the weighted sum. Keys and values cross
+/// the memory interface once per KV head. Causal pairs are exact: a kernel that skips no masked tile does up
+/// to twice this work. Ranges: all counts >= 0 and integral, kv_heads <= heads, causal 0 or 1.
 /// @cite dao2022flashattention, theorem 1 and algorithm 1
 struct AttentionWork {
   static constexpr LawInfo info{
@@ -68,7 +78,8 @@ struct AttentionWork {
 ///
 /// The i-th of n new tokens after p cached ones sees min(p + i, window) tokens, itself included. The first
 /// k = clamp(window - p, 0, n) tokens are not yet limited: pairs = k p + k (k + 1) / 2 + (n - k) window.
-/// keys = min(p + n, window + n - 1) tokens are read. Ranges: n, window >= 1, p >= 0; all integral.
+/// keys = min(p + n, window + n - 1) tokens are read. Example: n 10, p 0, window 4: 34 pairs, 10 keys.
+/// Ranges: n, window >= 1, p >= 0; all integral.
 /// @cite beltagy2020longformer, section 3.1
 struct WindowedAttentionPairs {
   static constexpr LawInfo info{
@@ -98,9 +109,8 @@ struct WindowedAttentionPairs {
     const T growing = named("growing", clamp(T(in.window - in.past_tokens), T(0.0), in.new_tokens));
     const T pairs =
         growing * (in.past_tokens + 0.5 * (growing + 1.0)) + (in.new_tokens - growing) * in.window;
-    // The tokens seen grow concavely, so the mean lies between the mean of first and last and the view of the
-    // mean token. True of every point, and exact off the corner: this is for ranges, on which the sum above
-    // is loose.
+    // The number of tokens seen is a concave function of the position. Its mean therefore lies between the
+    // mean of its ends and its value at the middle. The clamp changes no point, it only tightens ranges.
     const T ends =
         min(T(in.past_tokens + 1.0), in.window) + min(T(in.past_tokens + in.new_tokens), in.window);
     const T middle = min(T(in.past_tokens + 0.5 * (in.new_tokens + 1.0)), in.window);
@@ -114,8 +124,8 @@ struct WindowedAttentionPairs {
 /// A token sees the tokens of its own chunk up to itself: the x-th token of a sequence has x - c floor((x -
 /// 1) / c) of them. Up to the x-th token that are F(x) = q c (c + 1) / 2 + r (r + 1) / 2 pairs, with q =
 /// floor(x / c) and r = x - q c. pairs = F(p + n) - F(p); keys = p + n - c floor(p / c), the chunk of the
-/// first new token and those after it. With p + n <= c it is full attention. Ranges: n, c >= 1, p >= 0; all
-/// integral.
+/// first new token and those after it. With p + n <= c it is full attention. Example: n 10, p 0, c 4: 23
+/// pairs. Ranges: n, c >= 1, p >= 0; all integral.
 /// @cite meta-llama4-card
 struct ChunkedAttentionPairs {
   static constexpr LawInfo info{
@@ -155,15 +165,15 @@ struct ChunkedAttentionPairs {
 
 /// Time of one fused attention kernel, new tokens against the tokens they see [s].
 ///
-/// Each unit takes blocks of `block_tile` query rows of one head; the `group` query heads that share a
+/// Each unit takes blocks of `block_tile` query rows of one head. The `group` query heads that share a
 /// key-value head may fill one block together. A block costs a fixed time, the reading and writing of its
-/// rows, and a step for each `tile` keys: the products of its rows, padded to an eighth of a tile, and
-/// the softmax, which runs beside the matrix engine but not faster with narrower
-/// formats: overlap(products, softmax), at least `least_step`, in which a unit gets its keys. The mean query
-/// sees `reach` keys, and the block on the diagonal is done whole. Few blocks leave units idle, and the
-/// longest block decides; or the keys are split over the units, at the fixed price `split`, and the library
-/// takes the faster way. Kernels that read keys which were just made, and not a cache, leave them whole
-/// (`no_split_kv` 1). With memory as in MatmulTime:
+/// rows, and one step for each `tile` keys. A step takes overlap(products, softmax), at least `least_step`,
+/// the time in which a unit gets its keys. Products are padded to an eighth of a tile. The softmax runs
+/// beside the matrix engine and gains nothing from narrower formats. The mean query sees `reach` keys, and
+/// the block on the diagonal is computed whole. With few blocks units idle, and the longest block decides.
+/// The keys may also be split over the units at the fixed cost `split`, and the library takes the faster
+/// way. Kernels that read fresh keys instead of a cache do not split them (`no_split_kv` 1). With memory as
+/// in MatmulTime and overlap(a, b) = sqrt(a^2 + b^2):
 ///     time = launch + min(overlap(max(all / units, longest), memory),
 ///                         overlap(max(all / units, shortest), memory) + split)
 /// Ranges: all counts >= 0 and integral, tile and units >= 1, rates > 0. copies 0 costs exactly 0.

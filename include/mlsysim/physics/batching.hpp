@@ -1,5 +1,17 @@
 #pragma once
-/// Steady-state decoding of many requests: how much cache pages hold, and how fast a full batch runs.
+/// Steady-state decoding of many requests: cache pages they hold, decode rate of a batch, weight streaming.
+///
+///   held             = page_tokens (1 - exp(-K s)) / (1 - exp(-s)),  s = page_tokens / scale
+///   token_throughput = batch bandwidth / (weights + batch kv_per_request)
+///   layer time       = max(layer_weights / bandwidth, work_per_sample batch / (peak efficiency) + dispatch)
+///
+/// held: mean tokens for which pages are reserved. K = ceil(max_tokens / page_tokens). scale: scale of the
+/// exponential length [tokens]. weights, kv_per_request [B]. bandwidth [B/s]. peak [FLOP/s].
+/// Limits: decoding is bound by memory alone. Weight streaming overlaps fully with arithmetic.
+/// Example: batch 32, 16 GB of weights, 250 MB of cache each, 3.35 TB/s: 4467 token/s, ITL 7.16 ms.
+/// Example: lengths of scale 500, cap 2048, pages of 16 tokens: mean length 491.7, held 499.6 tokens.
+/// @cite kwon2023vllm, section 3
+/// @cite pope2023inference, section 2
 
 #include <mlsysim/physics/reliability.hpp>
 #include <mlsysim/reflect/law.hpp>
@@ -9,8 +21,7 @@ namespace mlsysim {
 
 /// Mean cache space that a request of random length holds in pages [tokens].
 ///
-/// Lengths are exponential with the given scale, cut off at max_tokens; a request holds whole pages: held =
-/// page_tokens (1 - exp(-K s)) / (1 - exp(-s)), s = page_tokens / scale, K = ceil(max_tokens / page_tokens).
+/// Lengths are exponential with the given scale, cut off at max_tokens. A request holds whole pages.
 /// mean = scale (1 - exp(-max_tokens / scale)). Ranges: scale > 0; page_tokens, max_tokens >= 1, whole.
 /// @cite kwon2023vllm, section 3 (pages); own sum over the pages of an exponential length
 struct PagedTokens {
@@ -43,8 +54,8 @@ struct PagedTokens {
 
 /// Tokens per second of a batch that decodes, limited by memory [token/s].
 ///
-/// token_throughput = batch bandwidth / (weights + batch kv_per_request): each step reads the weights once
-/// and the cache of every request. Ranges: batch >= 1; weights > 0; kv_per_request >= 0; bandwidth > 0.
+/// Each step reads the weights once and the cache of every request. Ranges: batch_size >= 1; weights > 0;
+/// kv_per_request >= 0; bandwidth > 0.
 /// @cite pope2023inference, section 2
 struct BatchedDecodeRate {
   static constexpr LawInfo info{
@@ -78,9 +89,9 @@ struct BatchedDecodeRate {
 
 /// One layer of a device that streams its weights in while it computes [s].
 ///
-/// time = max(injection, compute): injection = layer_weights / bandwidth, compute = work_per_sample batch /
-/// (peak efficiency) + dispatch; the next layer arrives while this one runs. balance_batch is the batch at
-/// which both sides take as long, without dispatch. Ranges: amounts > 0, rates > 0, efficiency in (0, 1].
+/// The next layer arrives while this one runs. balance_batch is the batch at which both sides take equally
+/// long, without dispatch. Example: 1 GB at 100 GB/s, 100 GFLOP a sample at 50 TFLOP/s: 10 ms, balance at 5.
+/// Ranges: amounts > 0, rates > 0, efficiency in (0, 1].
 /// @cite lie2022weightstreaming, weight streaming
 struct WeightStreamLayer {
   static constexpr LawInfo info{

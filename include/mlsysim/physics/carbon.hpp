@@ -1,5 +1,18 @@
 #pragma once
-/// From IT energy to facility energy, greenhouse gases and water.
+/// Facility energy, greenhouse gases and water of a period, from the energy of the IT equipment.
+///
+///   facility_energy = energy pue
+///   operational     = facility_energy carbon_intensity
+///   embodied        = device_carbon devices used_time / lifetime
+///   water           = energy wue
+///
+/// energy [kWh]. pue: power usage effectiveness. carbon_intensity: grid mean [gCO2e/kWh]. device_carbon:
+/// emissions of making one device [kgCO2e]. wue: water usage effectiveness [L/kWh].
+/// Limits: yearly means of PUE and grid, not the marginal grid. Water of power plants is not included.
+/// Example: 1000 kWh, PUE 1.2, 400 gCO2e/kWh: 480 kgCO2e. With WUE 1.8 L/kWh: 1800 L.
+/// Example: 8 devices of 150 kgCO2e used for 30 of 1460 days: 24.7 kgCO2e embodied.
+/// @cite gupta2022act, eq. (1)
+/// @cite barroso2018datacenter, on power usage effectiveness
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -8,7 +21,7 @@ namespace mlsysim {
 
 /// Energy that the whole facility draws for a given IT energy [J].
 ///
-/// facility_energy = energy pue. Ranges: energy >= 0; pue >= 1.
+/// Ranges: energy >= 0; pue >= 1.
 /// @cite barroso2018datacenter, on power usage effectiveness
 struct FacilityEnergy {
   static constexpr LawInfo info{"FacilityEnergy", "facility_energy = energy pue", "barroso2018datacenter",
@@ -33,8 +46,7 @@ struct FacilityEnergy {
 
 /// Greenhouse gases of the electricity that a facility draws [gCO2e].
 ///
-/// operational = facility_energy carbon_intensity, with the mean intensity of the grid (not the marginal
-/// one). Ranges: both >= 0.
+/// Ranges: both >= 0.
 /// @cite patterson2021carbon
 struct OperationalCarbon {
   static constexpr LawInfo info{"OperationalCarbon", "operational = facility_energy carbon_intensity",
@@ -62,8 +74,8 @@ struct OperationalCarbon {
 
 /// Share of the manufacturing emissions that falls to a period of use [gCO2e].
 ///
-/// embodied = device_carbon devices used_time / lifetime. Ranges: device_carbon, used_time >= 0; devices >=
-/// 0; lifetime > 0. Use beyond the lifetime is charged at the same rate.
+/// Use beyond the lifetime is charged at the same rate. Ranges: device_carbon, used_time, devices >= 0;
+/// lifetime > 0.
 /// @cite gupta2022act, eq. (1)
 struct EmbodiedCarbon {
   static constexpr LawInfo info{"EmbodiedCarbon", "embodied = device_carbon devices used_time / lifetime",
@@ -139,9 +151,8 @@ struct CarbonFootprint {
 
 /// Water that a facility evaporates for a given IT energy [L].
 ///
-/// water = energy wue, with the IT energy: water usage effectiveness is defined per IT energy, as PUE is.
-/// Multiplying the facility energy instead, as MLSys-im does, counts the overhead twice (by the factor PUE).
-/// Water of the power plants is not included. Ranges: both >= 0.
+/// Water usage effectiveness is defined per IT energy, as PUE is. MLSys-im multiplies the facility energy
+/// instead, which is too large by the factor PUE. Ranges: both >= 0.
 /// @cite greengrid2011wue, definition of WUE
 struct WaterUse {
   static constexpr LawInfo info{"WaterUse", "water = energy wue", "greengrid2011wue", "definition of WUE",

@@ -1,5 +1,14 @@
 #pragma once
-/// Size of weights that are stored in fewer bits or with zeros left out.
+/// Bytes of weights that are stored in fewer bits or with zeros left out.
+///
+///   weights = params ((1 - sparsity) (bits + index_bits) + scale_bits / group) / 8     [B]
+///
+/// bits: width of a kept weight. sparsity: share of zeros. index_bits: position of a kept weight.
+/// scale_bits: scale and offset of one group. group: weights that share a scale.
+/// Limits: one format for all weights that are compressed.
+/// Example: 8 billion weights in 4 bits with 16 bits of scale for 128 weights: 8e9 x 4.125 / 8 = 4.125 GB.
+/// @cite frantar2023gptq, section 4 (groups)
+/// @cite han-2015 (positions of kept weights)
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -8,9 +17,8 @@ namespace mlsysim {
 
 /// Bytes of weights in a compressed format [B].
 ///
-/// weights = params ((1 - sparsity)(bits + index_bits) + scale_bits / group) / 8: kept values with their
-/// positions, and one scale for each group of weights. Ranges: params >= 0; bits in [1, 64]; sparsity in [0,
-/// 1]; group >= 1.
+/// Ranges: params >= 0; bits in [1, 64]; sparsity in [0, 1]; index_bits in [0, 64]; scale_bits in [0, 128];
+/// group >= 1.
 /// @cite frantar2023gptq, section 4 (groups); han-2015 (positions of kept weights)
 struct CompressedWeights {
   static constexpr LawInfo info{

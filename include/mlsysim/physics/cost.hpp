@@ -1,5 +1,19 @@
 #pragma once
-/// Cost of owning and running machines, and the cost of one token.
+/// Cost of owning and running machines over a period, and the cost of one token.
+///
+///   capital        = unit_cost devices infrastructure used_time / lifetime       [USD]
+///   energy_cost    = facility_energy energy_price
+///   maintenance    = purchase annual_maintenance used_time / 365 days
+///   tco            = capital + energy_cost + maintenance
+///   cost_per_token = cost_rate / (token_throughput utilization)                  [USD/token]
+///
+/// infrastructure: whole purchase over the devices alone. purchase = unit_cost devices infrastructure.
+/// annual_maintenance: share of the purchase price in a year. utilization: busy share of paid time.
+/// Limits: straight-line depreciation, no interest or resale value, one flat energy price.
+/// Example: 8 devices of $30,000 for 1 of 4 years, 60 MWh at $0.10/kWh, 5 %: $60,000 + $6,000 + $12,000.
+/// Example: $20/h at 10,000 token/s, half of the time busy: $1.11 per million tokens.
+/// @cite barroso2018datacenter, chapter 6
+/// @cite pope2023inference, section 2
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -8,8 +22,7 @@ namespace mlsysim {
 
 /// Purchase price and the part of it that falls to a period, straight line [USD].
 ///
-/// purchase = unit_cost devices infrastructure; capital = purchase used_time / lifetime. No interest, no
-/// resale value. Ranges: unit_cost, used_time, devices >= 0; infrastructure >= 1; lifetime > 0.
+/// Ranges: unit_cost, used_time, devices >= 0; infrastructure >= 1; lifetime > 0.
 /// @cite barroso2018datacenter, chapter 6 (capital costs, depreciation)
 struct CapitalCost {
   static constexpr LawInfo info{
@@ -45,7 +58,7 @@ struct CapitalCost {
 
 /// Cost of the electricity of a period [USD].
 ///
-/// energy_cost = facility_energy energy_price, at one flat price. Ranges: both >= 0.
+/// Ranges: both >= 0.
 /// @cite barroso2018datacenter, chapter 6 (operational costs)
 struct EnergyCost {
   static constexpr LawInfo info{"EnergyCost", "energy_cost = facility_energy energy_price",
@@ -71,7 +84,6 @@ struct EnergyCost {
 
 /// Cost of keeping the machines in repair over a period [USD].
 ///
-/// maintenance = purchase annual_maintenance used_time / (365 d): a yearly share of the purchase price.
 /// Ranges: purchase, used_time >= 0; annual_maintenance in [0, 1].
 /// @cite barroso2018datacenter, chapter 6; share 0.05: convention of MLSys-im
 struct MaintenanceCost {
@@ -104,8 +116,8 @@ struct MaintenanceCost {
 
 /// Total cost of ownership over a period [USD].
 ///
-/// tco = capital + energy + maintenance, composed of the three laws above. Network, staff and floor space
-/// enter through infrastructure only. Ranges as there.
+/// The sum of the three laws above, with their ranges. Network, staff and floor space enter through
+/// infrastructure only.
 /// @cite barroso2018datacenter, chapter 6
 struct TotalCost {
   static constexpr LawInfo info{"TotalCost", "tco = capital + energy_cost + maintenance",
@@ -165,8 +177,7 @@ struct TotalCost {
 
 /// Cost of one token at a running cost and a rate of tokens [USD/token].
 ///
-/// cost_per_token = cost_rate / (token_throughput utilization): idle hours are paid too.
-/// Ranges: cost_rate >= 0; token_throughput > 0; utilization in (0, 1].
+/// Idle hours are paid too. Ranges: cost_rate >= 0; token_throughput > 0; utilization in (0, 1].
 /// @cite pope2023inference, section 2 (cost per token)
 struct CostPerToken {
   static constexpr LawInfo info{"CostPerToken", "cost_per_token = cost_rate / (token_throughput utilization)",

@@ -1,5 +1,17 @@
 #pragma once
-/// The way of the training data: from storage over caches and links, through preparation, to the device.
+/// Supply of training data to a device: read rate from cache and storage, and stalls for preparation.
+///
+///   supply  = min(cache_bandwidth / hit_ratio, remote_bandwidth / (1 - hit_ratio), host_bandwidth)   [B/s]
+///   prepare = batch_size sample_size / (worker_rate workers)                                         [s]
+///   elapsed = max(prepare, step) + (1 - overlap) min(prepare, step)                                  [s]
+///
+/// hit_ratio: share of bytes in the cache. worker_rate: bytes that one host worker prepares [B/s].
+/// step: time of a step on the device [s]. overlap: 1 for a full prefetch queue, 0 for none.
+/// Limits: cache and storage read at once, uniform access, workers scale linearly.
+/// Example: cache 10 GB/s with 80 % hits, storage 1 GB/s, host link 25 GB/s: min(12.5, 5, 25) = 5 GB/s.
+/// Example: 256 samples of 100 kB on 16 workers of 10 MB/s: 160 ms, so a 100 ms step takes 160 ms.
+/// @cite mohan2021datastalls, section 3
+/// @cite murray2021tfdata, section 3
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -8,9 +20,8 @@ namespace mlsysim {
 
 /// Rate at which one node can read its training data [B/s].
 ///
-/// supply = min(cache_bandwidth / hit_ratio, remote_bandwidth / (1 - hit_ratio), host_bandwidth): cache and
-/// remote storage work at the same time, each on its share of the bytes, and everything crosses the host
-/// link. Ranges: bandwidths > 0; hit_ratio in [0, 1].
+/// Cache and remote storage each read their share of the bytes, and everything crosses the host link.
+/// Ranges: bandwidths > 0; hit_ratio in [0, 1].
 /// @cite mohan2021datastalls, section 3
 struct CachedSupply {
   static constexpr LawInfo info{
@@ -46,9 +57,7 @@ struct CachedSupply {
 
 /// Step time when a batch must be prepared on the host while the device computes [s].
 ///
-/// prepare = samples sample_size / (worker_rate workers); elapsed = max(prepare, step) + (1 - overlap)
-/// min(prepare, step). overlap 1 is a full prefetch queue, 0 is preparation between the steps. Ranges:
-/// amounts, step > 0; overlap in [0, 1].
+/// utilization is step / elapsed. Ranges: amounts, step > 0; overlap in [0, 1].
 /// @cite murray2021tfdata, section 3 (pipelines and prefetching); mohan2021datastalls
 struct InputStall {
   static constexpr LawInfo info{

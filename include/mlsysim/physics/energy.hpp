@@ -1,5 +1,18 @@
 #pragma once
-/// Electrical energy of a device: from its load, or from what it computes and moves.
+/// Electrical power and energy of a device or a network, from its load or from what it computes and moves.
+///
+///   power  = tdp (idle_fraction + (1 - idle_fraction) utilization),  energy = power time      [W, J]
+///   energy = work energy_per_work + traffic energy_per_data + static_power time               [J]
+///   power  = port_power (2 tiers - 1) for each host port of a folded Clos network             [W]
+///
+/// tdp: power at full load [W]. utilization: load of the busiest part, not FLOP utilization. work [FLOP].
+/// traffic [B]. tiers: least t with 2 (radix / 2)^t >= ports, at most 4. port_power: of one switch port [W].
+/// Limits: power is linear in the load. Data toggling, voltage and clock are not modeled.
+/// Example: 700 W, 30 % idle share, utilization 0.5: 700 (0.3 + 0.7 x 0.5) = 455 W.
+/// Example: 1 TFLOP at 0.5 pJ, 10 GB at 50 pJ/B, 100 W for 5 ms: 0.5 + 0.5 + 0.5 = 1.5 J.
+/// @cite barroso2018datacenter, on energy-proportional computing
+/// @cite horowitz2014energy, figure 1.1.9
+/// @cite alfares2008fattree, section 2.2
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -8,9 +21,8 @@ namespace mlsysim {
 
 /// Power and energy of a device whose power rises linearly with its load [W, J].
 ///
-/// power = tdp (idle_fraction + (1 - idle_fraction) utilization), written with each input once. utilization
-/// is the load of the busiest part: a memory-bound phase loads the device although its arithmetic idles, so
-/// FLOP utilization understates it. Ranges: tdp, time >= 0; utilization and idle_fraction in [0, 1].
+/// A memory-bound phase loads the device although its arithmetic idles, so FLOP utilization understates the
+/// power. Ranges: tdp, time >= 0; utilization and idle_fraction in [0, 1].
 /// @cite barroso2018datacenter, on energy-proportional computing; idle share 0.3: convention of
 /// MLSys-im
 struct EnergyProportional {
@@ -47,9 +59,9 @@ struct EnergyProportional {
 
 /// Power of the switches of a folded Clos network, for each of the ports that it joins [W].
 ///
-/// Switches with k ports in t tiers join up to 2 (k / 2)^t ports at full bandwidth, and have 2 t - 1 ports of
-/// their own for each: one where it enters, and two for each tier above. Up to four tiers. Ranges: radix >=
-/// 2; ports, port_power >= 0.
+/// Switches with k ports in t tiers join up to 2 (k / 2)^t host ports at full bandwidth. For each host port
+/// they have 2 t - 1 ports: one where it enters, and two for each tier above. Example: 4096 ports, radix 64,
+/// 20 W: 3 tiers, 100 W. Ranges: radix >= 2; ports, port_power >= 0.
 /// @cite alfares2008fattree, section 2.2 (three tiers: k^3 / 4 hosts and 5 k^2 / 4 switches of k ports)
 struct ClosPower {
   static constexpr LawInfo info{
@@ -87,8 +99,7 @@ struct ClosPower {
 
 /// Energy of a piece of work from the energy of its operations [J].
 ///
-/// energy = work energy_per_work + traffic energy_per_data + static_power time. The per-operation figures are
-/// averages over a mix: data toggling, voltage and clock are not modelled. Ranges: all >= 0.
+/// The energies per operation are averages over a mix. Ranges: all >= 0.
 /// @cite horowitz2014energy, figure 1.1.9
 struct EnergyPerOperation {
   static constexpr LawInfo info{

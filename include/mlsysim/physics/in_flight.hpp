@@ -1,5 +1,19 @@
 #pragma once
-/// In-flight batching: requests join and leave a running batch between two passes of the model.
+/// In-flight (continuous) batching: ITL, TTFT and waits when requests join and leave a running batch.
+///
+///   itl    = decode_step_time + min(prompts_per_step, 1) added                                   [s]
+///   ttft   = busy around / 2 + own_pass + crowd prompt + late           at a random moment       [s]
+///   wait   = (1 - 1 / together^2) share^3 pass_time / (2 together (1 - share))                   [s]
+///   ttft   = prompt (requests + min(together, requests)) / 2            all arrive at once       [s]
+///
+/// added: time that prompts add to a step. around: mean forward pass under way at a random moment.
+/// own_pass: pass with the request's own prompt. crowd: further prompts in it. late: end of pass to client.
+/// together: prompts of a full pass. share: load of the prompt passes.
+/// Limits: Poisson arrivals of equal prompts, first come, first served, passes do not overlap.
+/// Example: step 10 ms, prompts in every fourth step that add 40 ms: ITL 10 + 0.25 x 40 = 20 ms.
+/// Example: 16 requests at once, prompts of 20 ms, 4 in a pass: mean TTFT 20 (16 + 4) / 2 = 200 ms.
+/// @cite yu2022orca, section 4
+/// @cite kleinrock1975queueing, sections 5.2 and 5.7
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -10,9 +24,7 @@ namespace mlsysim {
 ///
 /// A share min(prompts_per_step, 1) of the steps also has prompts to process and is longer by `added`. If
 /// prompts and step share a pass, `added` is that pass minus the step. Otherwise it is the whole prompt pass.
-///     itl = decode_step_time + min(prompts_per_step, 1) added
-/// `added` is that of max(prompts_per_step, 1) prompts. Ranges: decode_step_time > 0; added, prompts_per_step
-/// >= 0.
+/// It holds max(prompts_per_step, 1) prompts. Ranges: decode_step_time > 0; added, prompts_per_step >= 0.
 /// @cite yu2022orca, section 4 (iteration-level scheduling); agrawal2024sarathi, section 4 (mixed passes)
 struct InFlightStep {
   static constexpr LawInfo info{"InFlightStep", "itl = decode_step_time + min(prompts_per_step, 1) added",
@@ -38,17 +50,17 @@ struct InFlightStep {
   }
 };
 
-/// Mean length of the pass under way at a random moment, where passes take what came in the one before [s].
+/// Mean length of the pass under way at a random moment. Each pass takes the prompts that arrived in the one
+/// before [s].
 ///
-/// A pass without prompts takes `step`, one with N of them `fixed` + N prompt, and N has the mean of the
-/// arrivals in the pass before it: long passes follow long ones. With `load` the arrivals in the time of a
+/// A pass without prompts takes `step`, one with N prompts `fixed` + N prompt. The mean of N is that of the
+/// arrivals in the pass before, so long passes follow long ones. With `load` the arrivals in the time of a
 /// prompt and `variation` the variance over the mean of the work that arrives (1: Poisson arrivals of equal
 /// prompts),
 ///     around = E[t^2] / E[t] = (load prompt variation + 2 fixed load + (step + fixed) (1 - load)
 ///              - step fixed / mean_pass) / (1 - load^2)
-/// With one prompt in a pass (fixed 0) half of it and load times another half are the wait of M/D/1 with
-/// vacations. Example: prompts of 40 ms between steps of 5 ms, at half of the load: (20 + 2.5) / 0.75 = 30
-/// ms. Ranges: step, mean_pass > 0; fixed, prompt, variation >= 0; load in [0, 0.95].
+/// Example: prompts of 40 ms between steps of 5 ms, fixed 0, at half of the load: (20 + 2.5) / 0.75 = 30 ms.
+/// Ranges: step, mean_pass > 0; fixed, prompt, variation >= 0; load in [0, 0.95].
 /// @cite kleinrock1975queueing, sections 5.2 (residual life) and 5.7 (M/G/1); second moment of the recursion,
 /// own derivation
 struct PassUnderWay {
@@ -92,10 +104,9 @@ struct PassUnderWay {
 
 /// Mean time to the first token of a request that arrives at a random moment [s].
 ///
-/// It waits for half of the pass under way, of `around` in the mean. Then comes its own pass, with `crowd`
-/// further prompts that arrived meanwhile, and what the engine adds (`late`):
-///     ttft = busy around / 2 + own_pass + crowd prompt + late
-/// Ranges: around, own_pass > 0; prompt, crowd, late >= 0; busy in [0, 1].
+/// It waits for half of the pass under way. Then comes its own pass, with the `crowd` further prompts that
+/// arrived meanwhile, and the engine's output delay `late`. Example: around 30 ms, own pass 40 ms, late 1 ms:
+/// 56 ms. Ranges: around, own_pass > 0; prompt, crowd, late >= 0; busy in [0, 1].
 /// @cite kleinrock1975queueing, section 5.2 (residual life); yu2022orca, section 4
 struct InFlightFirstToken {
   static constexpr LawInfo info{"InFlightFirstToken",
@@ -132,12 +143,10 @@ struct InFlightFirstToken {
 
 /// Mean wait of a prompt because passes before its own were full [s].
 ///
-/// Each pass takes `together` prompts, and arrivals fill the share `share` of that:
-///     wait = (1 - 1 / together^2) share^3 pass_time / (2 together (1 - share))
-/// which is the wait of a queue served in bulk near its capacity, and nothing below half of it, or where a
-/// pass takes one prompt: those waits are in the passes themselves (PassUnderWay). Example: passes of 300 ms,
-/// four prompts each, 80 % filled: 0.9375 x 0.512 x 300 / 1.6 = 90 ms. Ranges: pass_time > 0; together >= 1;
-/// share in [0, 0.95].
+/// Each pass takes `together` prompts, and arrivals fill the share `share` of that. The formula follows a
+/// queue served in bulk near its capacity, and is small below half of it. With one prompt in a pass it is
+/// 0: PassUnderWay holds that wait. Example: passes of 300 ms, four prompts each, 80 % filled: 0.9375 x
+/// 0.512 x 300 / 1.6 = 90 ms. Ranges: pass_time > 0; together >= 1; share in [0, 0.95].
 /// @cite kleinrock1975queueing, section 5.7 (heavy traffic); the cube from simulations of 2 to 12 prompts
 struct PromptQueue {
   static constexpr LawInfo info{
@@ -167,10 +176,9 @@ struct PromptQueue {
 
 /// Standard deviation of the mean time between tokens of a request, over the requests [s].
 ///
-/// A request of `steps` steps meets a Poisson number of prompts of others, `prompts_per_step` in each, which
-/// add `added` to the mean step; and the number of requests that run beside it varies, which add
-/// `by_requests` to a step when there are `running` of them. Requests that arrive at random and stay equally
-/// long are a Poisson number; its mean over a stay has 2/3 of the variance:
+/// A request of `steps` steps meets a Poisson number of other prompts, `prompts_per_step` in each step. They
+/// add `added` to the mean step. The `running` other requests add `by_requests`, and their number varies. It
+/// is Poisson for random arrivals of equal length, and its mean over a stay has 2/3 of the variance:
 ///     deviation^2 = added^2 / (prompts_per_step steps) + by_requests^2 (2 / 3) / running
 /// Example: added 15 ms, 0.025 prompts a step, 655 steps, and 8 ms by 17 requests: 3.7 ms and 1.6 ms, 4.0 ms.
 /// Ranges: added, by_requests >= 0; prompts_per_step, steps, running > 0.
@@ -208,8 +216,8 @@ struct TokenTimeSpread {
 /// Mean time to the first token of requests that all arrive at once [s].
 ///
 /// Prompts are processed in passes of `together`; each request waits for the passes before its own and gets
-/// its token at the end of its own: ttft = prompt (requests + min(together, requests)) / 2. Ranges: prompt >=
-/// 0, time of one prompt in a full pass; requests, together >= 1. Exact where `together` divides `requests`.
+/// its token at the end of its own. Exact where `together` divides `requests`. Ranges: prompt >= 0, the time
+/// of one prompt in a full pass; requests, together >= 1.
 /// @cite agrawal2024sarathi, section 3 (prefills ahead of a request)
 struct BurstFirstToken {
   static constexpr LawInfo info{"BurstFirstToken", "ttft = prompt (requests + min(together, requests)) / 2",

@@ -1,5 +1,17 @@
 #pragma once
-/// The key-value cache: bytes per token, per batch, in pages, and in compressed form.
+/// Size of the key-value cache: per token, per batch, in pages, and for multi-head latent attention (MLA).
+///
+///   kv_per_token  = 2 layers kv_heads head_dim element_bytes                       [B/token]
+///   MLA           = layers (kv_lora_rank + rope_head_dim) element_bytes            [B/token]
+///   kv_cache_size = kv_per_token seq_len batch_size                                [B]
+///   reserved      = kv_per_token page_tokens ceil(seq_len / page_tokens) batch_size
+///
+/// kv_lora_rank: width of the MLA latent. rope_head_dim: width of the rotated key. page_tokens: of one page.
+/// Limits: sequences of equal length, no shared prefix, keys and values of one width in every layer.
+/// Example: Llama-3.1-70B (80 layers, 8 KV heads of 128, 2 B): 327.68 kB/token, 10.7 GB for 16 x 2048 tokens.
+/// Example: DeepSeek-V3 (61 layers, 512 + 64, 2 B): 70.3 kB/token, 2.30 GB for 16 x 2048 tokens.
+/// @cite kwon2023vllm, sections 3 and 4.1
+/// @cite deepseek2024v2, section 2.1.4 and table 1
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -8,8 +20,8 @@ namespace mlsysim {
 
 /// Bytes of keys and values that one token leaves behind in all layers [B/token].
 ///
-/// 2 layers kv_heads head_dim element_bytes: the 2 is for keys and values of one width. Grouped-query and
-/// multi-query attention enter through kv_heads. Ranges: counts >= 0 and integral, element_bytes >= 0.
+/// The factor 2 counts keys and values. Grouped-query and multi-query attention enter through kv_heads.
+/// Ranges: counts >= 0 and integral, element_bytes >= 0.
 /// @cite shazeer2019mqa; @cite kwon2023vllm, section 3
 struct KvBytesPerToken {
   static constexpr LawInfo info{"KvBytesPerToken", "kv_per_token = 2 layers kv_heads head_dim element_bytes",
@@ -33,8 +45,7 @@ struct KvBytesPerToken {
 
 /// Bytes of the KV cache of a batch of equally long sequences [B].
 ///
-/// kv_cache_size = kv_per_token seq_len batch_size, without padding or pages. Ranges: counts >= 0 and
-/// integral.
+/// Without padding or pages. Ranges: counts >= 0 and integral.
 /// @cite kwon2023vllm, section 3
 struct KvCache {
   static constexpr LawInfo info{
@@ -66,9 +77,9 @@ struct KvCache {
 
 /// Bytes of the compressed cache of multi-head latent attention [B].
 ///
-/// Each token keeps one latent vector and one rotated key per layer, shared by all heads:
-/// (kv_lora_rank + rope_head_dim) element_bytes. No factor 2: keys and values are both rebuilt from the
-/// latent. The cache is replicated, not divided, under tensor parallelism. Ranges: counts >= 0 and integral.
+/// Each token keeps one latent vector and one rotated key per layer, shared by all heads. There is no
+/// factor 2: keys and values are both rebuilt from the latent. The cache is replicated, not divided, under
+/// tensor parallelism. Ranges: counts >= 0 and integral.
 /// @cite deepseek2024v2, section 2.1.4 and table 1
 struct MlaKvCache {
   static constexpr LawInfo info{
@@ -109,9 +120,9 @@ struct MlaKvCache {
 
 /// Bytes that a paged cache reserves, and the share of them that holds no token [B, share].
 ///
-/// Every sequence holds whole pages of page_tokens tokens: its last page is partly empty.
-/// waste = 1 - seq_len / (pages page_tokens). Pages are shared by no two sequences (no common prefix).
-/// Ranges: seq_len, page_tokens >= 1; batch_size >= 0; integral.
+/// Every sequence holds whole pages, and its last page is partly empty: waste = 1 - seq_len / (pages
+/// page_tokens). Example: 1000 tokens in pages of 16: 63 pages, 0.8 % waste. Ranges: seq_len, page_tokens
+/// >= 1; batch_size >= 0; integral.
 /// @cite kwon2023vllm, section 4.1
 struct PagedKv {
   static constexpr LawInfo info{"PagedKv",

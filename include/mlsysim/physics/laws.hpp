@@ -1,5 +1,8 @@
 #pragma once
-/// Every law of this room in one list, for registries, documentation and tests.
+/// The list of all laws of the physics component, for registries, documentation and tests.
+///
+/// A law is a struct with `info`, `Inputs`, `Result` and `solve`. `for_each_law` calls a function for each.
+/// Example: AllLaws::size is 111, and Roofline comes first.
 
 #include <mlsysim/physics/activations.hpp>
 #include <mlsysim/physics/attention.hpp>
@@ -42,7 +45,7 @@ namespace mlsysim {
 /// A list of laws as one type.
 template <Law... L> struct LawList { static constexpr std::size_t size = sizeof...(L); };
 
-/// The laws that ship. A new law is one more name here: the identity tests then run on it.
+/// The laws that ship. Add a new law here, and the identity tests run on it.
 using AllLaws =
     LawList<Roofline, RidgePoint, AttainableRate, SoftRoofline, MatmulWork, TileWave, BurstRate, MatmulTime,
             AttentionWork, WindowedAttentionPairs, ChunkedAttentionPairs, AttentionTime, KvBytesPerToken,
@@ -69,7 +72,7 @@ template <class F, Law... L> constexpr void for_each_law(LawList<L...> /*list*/,
   (f.template operator()<L>(), ...);
 }
 
-/// The same for every law that ships: `for_each_law([]<class L>() { ... })`.
+/// Calls `f` for every law that ships: `for_each_law([]<class L>() { ... })`.
 template <class F> constexpr void for_each_law(F&& f) { for_each_law(AllLaws{}, f); }
 
 }  // namespace mlsysim

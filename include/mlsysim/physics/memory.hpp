@@ -1,5 +1,14 @@
 #pragma once
-/// Model states held in training: weights, gradients, and what the optimizer keeps.
+/// Training state on one device: weights, gradients and optimizer state under ZeRO sharding [B].
+///
+///   total = params (weight_bytes / w + gradient_bytes / g + optimizer_bytes / o)
+///
+/// w = dp_size for ZeRO stage 3, g for stages 2 and 3, o for stages 1 to 3, else 1. params: of one device,
+/// after tensor, pipeline and expert parallelism. *_bytes [B/param].
+/// Limits: even shards, the gather buffers of stage 3 are not counted, activations neither.
+/// Example: 7 billion parameters in mixed precision with Adam (2 + 2 + 12 B): 112 GB.
+/// Example: the 7 billion parameters with ZeRO stage 1 over 8 replicas: 7e9 (2 + 2 + 12 / 8) = 38.5 GB.
+/// @cite rajbhandari2020zero, sections 3.1 and 5, figure 1
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -8,10 +17,8 @@ namespace mlsysim {
 
 /// Bytes of weights, gradients and optimizer states on each device under ZeRO sharding [B].
 ///
-/// Each part is params times its bytes per parameter; over dp_size replicas stage 1 divides the optimizer
-/// states, stage 2 the gradients too, stage 3 the weights too. params is what one device would hold without
-/// ZeRO, that is after tensor, pipeline and expert parallelism. The gather buffers of stage 3 are not
-/// included. Ranges: params and bytes >= 0; dp_size >= 1; zero_stage 0, 1, 2 or 3.
+/// Stage 1 divides the optimizer states over dp_size replicas, stage 2 the gradients too, stage 3 the weights
+/// too. Ranges: params and bytes >= 0; dp_size >= 1; zero_stage 0, 1, 2 or 3.
 /// @cite rajbhandari2020zero, section 5 and figure 1
 struct TrainingStateBytes {
   static constexpr LawInfo info{"TrainingStateBytes",

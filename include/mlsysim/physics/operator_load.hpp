@@ -1,21 +1,27 @@
 #pragma once
-/// How much of its power a device draws while its kernels run.
+/// Time in which a device would draw its full power for the work and traffic of its kernels [s].
+///
+///   loaded = work_draw work / peak + traffic_draw traffic / bandwidth + resident_draw resident
+///
+/// work [FLOP]. traffic [B]. resident: time in kernels [s].
+/// *_draw: dynamic power over that at full load (1): at peak, at full bandwidth, or of a resident kernel.
+/// Limits: mean energy per operation and byte. An operation of half the width costs half as much. The caller
+/// limits `loaded` to the time of the step, because the regulator holds the mean at the cap.
+/// Example: 1 TFLOP at 1000 TFLOP/s, 10 GB at 3.35 TB/s, 4 ms resident, draws 2.0, 0.18, 0.54 (defaults):
+/// 2.0 + 0.537 + 2.16 = 4.70 ms.
+/// @cite measured-h100, board power of products, attention, streams and decode steps on an H100
+/// @cite horowitz2014energy on the form
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {
 
-/// Time in which a device would draw its full power for what its kernels compute and move [s].
+/// Load of a device as time at full power [s].
 ///
-///     loaded = work_draw work / peak + traffic_draw traffic / bandwidth + resident_draw resident
-/// Arithmetic, traffic and the kernel itself draw power beside each other. A kernel that is resident draws
-/// resident_draw of what lies between idle and full power for its schedulers, registers and waiting warps,
-/// whatever it computes or moves and however many units it fills. work_draw and traffic_draw are the dynamic
-/// power of the full arithmetic rate and of the full bandwidth. An operation of half the width costs half as
-/// much, as the peaks say. The regulator holds the mean of some ten milliseconds at the cap by lowering the
-/// clock, so a caller takes no more of this than the time of a step. Ranges: work, traffic, resident, draws
-/// >= 0; peak, bandwidth > 0.
+/// A resident kernel draws resident_draw for its schedulers, registers and waiting warps, whatever it
+/// computes or moves and however many units it fills. The regulator averages over some ten milliseconds and
+/// lowers the clock at the cap. Ranges: work, traffic, resident, draws >= 0; peak, bandwidth > 0.
 /// @cite measured-h100, board power of products, attention, streams and decode steps on an H100;
 /// ml-energy-leaderboard, of devices that serve dense models; aiconfigurator-kernels-b200, of products and
 /// attention on a B200; horowitz2014energy on the form

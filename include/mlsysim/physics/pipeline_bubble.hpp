@@ -1,5 +1,14 @@
 #pragma once
-/// The pipeline bubble: time that stages wait at the start and the end of a step.
+/// Pipeline bubble: idle time of the stages at the start and the end of a training step.
+///
+///   bubble_overhead = (pp_size - 1) / (v_stages microbatch_count)              idle over ideal compute time
+///   bubble_fraction = (pp_size - 1) / (v_stages microbatch_count + pp_size - 1)     idle over the whole step
+///
+/// pp_size: pipeline stages. v_stages: model chunks per device (interleaving), 1 without.
+/// Limits: equal stages, a fixed ratio of backward to forward, free transfers. 1F1B and GPipe do not differ.
+/// Example: 8 stages, 32 micro-batches, no interleaving: overhead 7/32 = 21.9 %, fraction 7/39 = 17.9 %.
+/// @cite narayanan2021megatron, sections 2.2.1 and 2.2.2
+/// @cite huang2019gpipe, section 2.3
 
 #include <mlsysim/reflect/law.hpp>
 
@@ -7,10 +16,7 @@ namespace mlsysim {
 
 /// Idle time of a pipeline over its ideal compute time [share].
 ///
-/// bubble_overhead = (p - 1) / (v m) for p stages, m micro-batches and v model chunks per device; multiplies
-/// ideal compute time: step = ideal (1 + overhead). Equal stages, backward twice the forward or any other
-/// fixed ratio, transfers free; 1F1B and GPipe alike, since they differ in memory only. Ranges: all >= 1 and
-/// integral.
+/// It multiplies ideal compute time: step = ideal (1 + overhead). Ranges: all >= 1 and integral.
 /// @cite narayanan2021megatron, section 2.2 (t_pb / t_id)
 struct BubbleOverhead {
   static constexpr LawInfo info{
@@ -38,8 +44,8 @@ struct BubbleOverhead {
 
 /// Idle share of the whole step of a pipeline [share].
 ///
-/// bubble_fraction = (p - 1) / (v m + p - 1): the overhead x over ideal time, seen from the whole step, x /
-/// (1 + x). Not a factor on compute time: that is BubbleOverhead. Ranges and assumptions as there.
+/// With the overhead x it is x / (1 + x). The factor on compute time is BubbleOverhead. Ranges and
+/// assumptions as there.
 /// @cite huang2019gpipe, section 2.3; @cite narayanan2021megatron, section 2.2
 struct BubbleFraction {
   static constexpr LawInfo info{

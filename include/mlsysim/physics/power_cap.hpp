@@ -1,5 +1,19 @@
 #pragma once
-/// The clock and the time of a pass under a cap on power or on the clock.
+/// Clock and time of a forward pass under a cap on power or on the clock.
+///
+///   budget  = (power_cap / tdp - idle_fraction) / (1 - idle_fraction)
+///   moved   = memory_share min(traffic_load, time(1))
+///   worked  = min(work_load + traffic_load, time(1)) - moved
+///   time(f) = clocked / f + fixed,  load(f) = worked max(f, knee)^2 + moved
+///   clock   = largest f <= clock_limit with load(f) <= budget time(f), but at least knee
+///   slowed  = time(clock), or load(clock) / budget where the knee is too much
+///
+/// f, clock, knee: over the clock that full power sustains. clocked, fixed: time that follows the clock or
+/// not [s]. *_load: time at full power that draws as much [s]. moved: load that ignores the clock.
+/// Limits: voltage follows the clock above the knee and stays below it. A cap at the TDP changes nothing.
+/// Example: clocked 8, fixed 2, work_load 8, traffic_load 2 ms, 500 of 700 W, defaults (idle_fraction 0.3,
+/// memory_share 0.3, knee 0.6): clock 0.822, slowed 11.7 ms.
+/// @cite horowitz2014energy, on voltage and frequency
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -8,19 +22,12 @@ namespace mlsysim {
 
 /// Clock, time and load of a device whose mean power over a pass may not exceed a cap.
 ///
-///     budget = (power_cap / tdp - idle_fraction) / (1 - idle_fraction)
-///     time(f) = clocked / f + fixed;  moved = memory_share min(traffic_load, time(1))
-///     worked = min(work_load + traffic_load, time(1)) - moved;  load(f) = worked max(f, knee)^2 + moved
-///     clock = the largest f <= clock_limit with load(f) <= budget time(f), but at least knee
-///     slowed = time(clock), and where the knee is too much load(clock) / budget
-/// Dynamic power goes with the clock and the square of the voltage, and the voltage with the clock, so that
-/// an operation costs f^2; below the knee the voltage stays, and a lower clock only takes longer. What a byte
-/// costs in memory does not know the clock, what it costs on its way through the chip does. All clocks are
-/// over the one that the full power sustains, at which the other times and loads hold: a cap at the TDP
-/// changes nothing. clock is the one positive root of a cubic, found by Newton's method from above, where it
-/// falls without overshooting: seven steps leave less than 1e-12 down to a knee of 0.4.
-/// Ranges: times, loads >= 0; tdp > 0; power_cap > idle_fraction tdp; memory_share in [0, 1]; clock_limit in
-/// (0, 1]; knee in [0.4, 1].
+/// Dynamic power is proportional to the clock and the square of the voltage. The voltage is proportional to
+/// the clock, so an operation costs f^2. Below the knee a lower clock only takes longer. The memory's share
+/// of a byte's energy does not depend on the clock, the chip's share does. clock is the one positive root
+/// of a cubic, found by Newton's method from above without overshooting. Seven steps leave less than 1e-12
+/// down to a knee of 0.4. Ranges: times, loads >= 0; tdp > 0; power_cap > idle_fraction tdp; memory_share
+/// in [0, 1]; clock_limit in (0, 1]; knee in [0.4, 1].
 /// @cite horowitz2014energy, on voltage and frequency; oconnor2017fgdram, 3.92 pJ/bit of HBM2, of the 95
 /// pJ/B that a B200 draws; mlsysim-conventions on the knee
 struct CappedClock {

@@ -1,5 +1,18 @@
 #pragma once
-/// Linear attention: chains of launches that carry a state from chunk to chunk.
+/// Time of the chunked kernels of one linear-attention layer, which carry a state from chunk to chunk [s].
+///
+///   time  = launches launch + rows row + max(moved, work / peak)
+///   moved = (aside + states) / bandwidth + max(chunks waves step, in_order / bandwidth)
+///   waves = ceil(blocks / units)
+///
+/// launches: kernels of the chain. launch, row, step: time of a launch, of a row of the triangular solve, of
+/// a chunk in the sequential launch [s]. aside: traffic of launches that take all chunks at once [B].
+/// in_order, states: traffic of the sequential launch, and of the states of the sequences [B].
+/// Limits: launches do not overlap. A block of the sequential launch fills a unit. No chunks in decoding.
+/// Example: 512 chunks, 8 states on 132 units, step 2 us, one launch of 3 us: 3 + 512 x 1 x 2 = 1027 us.
+/// @cite yang2024gated, section 3
+/// @cite dao2024mamba2, section 6
+/// @cite aisimulate-kernels
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -8,16 +21,10 @@ namespace mlsysim {
 
 /// Time of the kernels of linear attention of one layer [s].
 ///
-///     time  = launches launch + rows row + max(moved, work / peak)
-///     moved = (aside + states) / bandwidth + max(chunks waves step, in_order / bandwidth)
-///     waves = ceil(blocks / units)
-/// A chain of `launches` kernels. Most of them take all chunks at once and stream `aside` bytes. One passes
-/// the state through the chunks of a sequence in turn, one `step` each, a block for each part of a state; its
-/// own `in_order` bytes move meanwhile. The state of a sequence is read, written and copied to its slot. A
-/// triangular solve takes `row` for each token of a chunk. The products of all launches overlap with what
-/// they move. Steps of decoding and convolutions have no chunks: one launch that streams. 512 chunks of eight
-/// states on 132 units with a step of 2 us take 1.02 ms, however few the bytes. Ranges: amounts >= 0; units
-/// >= 1; rates > 0.
+/// Most kernels of the chain take all chunks at once. One passes the state through the chunks of a sequence
+/// in turn, with a block for each part of a state, while its `in_order` bytes move. The state of a sequence
+/// is read, written and copied to its slot. The products of all launches overlap with their traffic. Decode
+/// steps and convolutions are one launch that streams. Ranges: amounts >= 0; units >= 1; rates > 0.
 /// @cite yang2024gated, section 3 (chunks); dao2024mamba2, section 6; aisimulate-kernels
 struct RecurrenceTime {
   static constexpr LawInfo info{"RecurrenceTime",

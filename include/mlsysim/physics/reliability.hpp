@@ -1,5 +1,18 @@
 #pragma once
-/// Failures of many devices, and what checkpoints cost and save.
+/// Failures of a job on many devices, and the share of time that checkpoints and restarts leave useful.
+///
+///   mtbf        = part_mtbf / parts                                                           [s]
+///   probability = 1 - exp(-time / mtbf)
+///   interval    = sqrt(2 checkpoint_time mtbf)                                                [s]
+///   goodput     = interval exp(-restart_time / mtbf) / (mtbf (exp((interval + checkpoint_time) / mtbf) - 1))
+///
+/// part_mtbf: mean time between failures of one part. interval: work between two checkpoints.
+/// restart_time: from a failure to useful work.
+/// Limits: independent exponential failures, any of which stops the job. checkpoint_time is far below mtbf.
+/// Example: 1000 parts of 50,000 h: mtbf 50 h, and 38.1 % probability of a failure in 24 h. With checkpoints
+/// of 60 s and restarts of 10 min the interval is 77.5 min, and the goodput 97.1 %.
+/// @cite young1974
+/// @cite daly2006, failure model and complete cost function
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -17,8 +30,7 @@ template <class T> [[nodiscard]] constexpr T exp_minus_one(T x) {
 
 /// Mean time between failures of a set of equal parts [s].
 ///
-/// mtbf = part_mtbf / parts: independent, exponential failures, any of which stops the job. Ranges: part_mtbf
-/// > 0; parts >= 1.
+/// Ranges: part_mtbf > 0; parts >= 1.
 /// @cite daly2006
 struct ClusterMtbf {
   static constexpr LawInfo info{"ClusterMtbf", "mtbf = part_mtbf / parts", "daly2006", "failure model",
@@ -45,7 +57,7 @@ struct ClusterMtbf {
 
 /// Failures to expect in a period, and the probability of at least one [count, probability].
 ///
-/// expected = time / mtbf; probability = 1 - exp(-expected). Ranges: time >= 0; mtbf > 0.
+/// expected = time / mtbf. Ranges: time >= 0; mtbf > 0.
 /// @cite daly2006
 struct FailureProbability {
   static constexpr LawInfo info{"FailureProbability", "probability = 1 - exp(-time / mtbf)", "daly2006",
@@ -72,8 +84,7 @@ struct FailureProbability {
 
 /// Interval between checkpoints that loses least, to first order [s].
 ///
-/// interval = sqrt(2 checkpoint_time mtbf). Good while checkpoint_time is far below mtbf; beyond mtbf / 2 no
-/// interval helps. Ranges: checkpoint_time >= 0; mtbf > 0.
+/// A checkpoint_time beyond mtbf / 2 leaves no useful interval. Ranges: checkpoint_time >= 0; mtbf > 0.
 /// @cite young1974
 struct YoungInterval {
   static constexpr LawInfo info{"YoungInterval", "interval = sqrt(2 checkpoint_time mtbf)", "young1974",
@@ -99,11 +110,10 @@ struct YoungInterval {
 
 /// Useful share of the elapsed time of a job that writes checkpoints and restarts after failures [share].
 ///
-/// goodput = interval / (mtbf exp(restart_time / mtbf) (exp((interval + checkpoint_time) / mtbf) - 1)): the
-/// exact mean for exponential failures, which may strike during checkpoints and restarts too. To first order
-/// the loss is checkpoint_time / interval + interval / (2 mtbf) + restart_time / mtbf: the middle term is the
-/// work lost. Ranges: interval > 0; checkpoint_time, restart_time >= 0; mtbf > 0. A segment above 500 mtbf is
-/// taken as 500, which keeps the exponential finite: the goodput is below 1e-200 there.
+/// The exact mean for exponential failures, which may strike during checkpoints and restarts too. To first
+/// order the loss is checkpoint_time / interval + interval / (2 mtbf) + restart_time / mtbf. The middle
+/// term is the work lost. Ranges: interval > 0; checkpoint_time, restart_time >= 0; mtbf > 0. A segment
+/// above 500 mtbf is taken as 500, which keeps the exponential finite: the goodput is below 1e-200 there.
 /// @cite daly2006, complete cost function
 struct CheckpointGoodput {
   static constexpr LawInfo info{"CheckpointGoodput",

@@ -1,5 +1,18 @@
 #pragma once
-/// Failures by component, better checkpoint intervals, spare nodes, and what a checkpoint costs.
+/// Failures by component, checkpoint intervals to higher order, spare nodes, and the cost of a checkpoint.
+///
+///   node mtbf  = 1 / (accelerators / accelerator_mtbf + nics / nic_mtbf + psus / psu_mtbf + other_rate)
+///   interval   = 2 mtbf r (1 - r (2/3 - r/9)),  r = sqrt(checkpoint_time / (2 mtbf))
+///   goodput    = max(0, 1 - checkpoint_time / interval - lost_share interval / mtbf - restart_time / mtbf)
+///   coverage   = sum over k <= spares of exp(-m) m^k / k!,  m = nodes repair_time / node_mtbf
+///   write_time = size / min(writers writer_bandwidth, shared_limit)
+///
+/// lost_share: share of an interval that a failure destroys. coverage: probability that spares suffice.
+/// Limits: independent exponential failures, losses far below 1 for goodput, equal checkpoint shards.
+/// Example: 8 accelerators of 50,000 h, 8 adapters of 200,000 h, 6 supplies of 100,000 h: node MTBF 3846 h.
+/// Example: 1000 nodes of 5000 h, 24 h of repair, 8 spares: 4.8 in repair, coverage 94.4 %.
+/// @cite daly2006, eqs. (20) and (37)
+/// @cite barlowproschan1975, chapters 2 and 4
 
 #include <mlsysim/physics/reliability.hpp>
 #include <mlsysim/reflect/law.hpp>
@@ -12,9 +25,8 @@ namespace mlsysim {
 
 /// Mean time between failures of a node whose parts must all work [s].
 ///
-/// mtbf = 1 / sum(count / part_mtbf) over accelerators, network adapters, power supplies, and everything else
-/// (memory stacks, cables, switch ports) as one failure rate. Ranges: accelerators >= 1; counts >= 0; times >
-/// 0.
+/// All other parts (memory stacks, cables, switch ports) enter as one failure rate. Ranges: accelerators >=
+/// 1; counts >= 0; times > 0.
 /// @cite barlowproschan1975, chapter 2 (series systems); daly2006
 struct NodeMtbf {
   static constexpr LawInfo info{
@@ -57,8 +69,8 @@ struct NodeMtbf {
 
 /// Interval between checkpoints that loses least, to higher order [s].
 ///
-/// interval = 2 mtbf r (1 - r (2/3 - r/9)) with r = sqrt(checkpoint_time / (2 mtbf)) while checkpoint_time <
-/// 2 mtbf, else mtbf. Tends to Young's sqrt(2 checkpoint_time mtbf) for short checkpoints. Ranges:
+/// The formula holds for checkpoint_time < 2 mtbf. Beyond that interval is mtbf. It tends to YoungInterval
+/// for short checkpoints. Example: 60 s and 50 h: 76.8 min, where Young's is 77.5 min. Ranges:
 /// checkpoint_time >= 0; mtbf > 0.
 /// @cite daly2006, eq. (37)
 struct DalyInterval {
@@ -77,8 +89,7 @@ struct DalyInterval {
 
 /// Useful share of the time, to first order [share].
 ///
-/// goodput = max(0, 1 - checkpoint_time / interval - lost_share interval / mtbf - restart_time / mtbf).
-/// lost_share is 1/2 where a failure strikes anywhere in an interval; 0 leaves the lost work out. Ranges:
+/// lost_share is 1/2 where a failure strikes anywhere in an interval, and 0 leaves the lost work out. Ranges:
 /// interval, mtbf > 0; times >= 0; lost_share in [0, 1].
 /// @cite young1974; daly2006, eq. (20)
 struct FirstOrderGoodput {
@@ -116,9 +127,8 @@ struct FirstOrderGoodput {
 
 /// Nodes that are in repair on average, and the probability that the spares are enough [count, probability].
 ///
-/// in_repair = nodes repair_time / node_mtbf (Palm's theorem: failures of a large fleet are Poisson);
-/// coverage = P(Poisson(in_repair) <= spares). Ranges: spares in [0, 4096], whole; in_repair is capped at
-/// 700. repair_time >= 0.
+/// in_repair is m. By Palm's theorem the number in repair is Poisson for a large fleet. Ranges: spares in
+/// [0, 4096], whole; in_repair is capped at 700. repair_time >= 0.
 /// @cite barlowproschan1975, chapter 4 (spares and Palm's theorem)
 struct SpareCoverage {
   static constexpr LawInfo info{
@@ -160,9 +170,9 @@ struct SpareCoverage {
 
 /// Time that a checkpoint takes, and the share of training time that it costs [s, share].
 ///
-/// write_time = size / min(writers writer_bandwidth, shared_limit); stall = snapshot + (1 - asynchronous)
-/// write_time; overhead = stall / interval. An asynchronous checkpoint stops training for the copy into host
-/// memory alone. Ranges: size >= 0; bandwidths, interval > 0; writers >= 1; asynchronous in [0, 1].
+/// stall = snapshot + (1 - asynchronous) write_time, overhead = stall / interval. An asynchronous
+/// checkpoint stops training for the copy into host memory alone. Ranges: size >= 0; bandwidths, interval >
+/// 0; writers >= 1; asynchronous in [0, 1].
 /// @cite eisenman2022checknrun, section 4
 struct CheckpointCost {
   static constexpr LawInfo info{"CheckpointCost",

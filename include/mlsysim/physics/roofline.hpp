@@ -1,6 +1,16 @@
 #pragma once
-/// The roofline: a machine does arithmetic at one rate and moves bytes at another, and the slower side
-/// decides.
+/// Roofline: time of work on a machine that computes at one rate and moves bytes at another.
+///
+///   time         = max(work / peak, traffic / bandwidth)                        [s]
+///   rounded time = ((work / peak)^4 + (traffic / bandwidth)^4)^(1/4)            [s]
+///   ridge point  = peak / bandwidth                                             [FLOP/B]
+///   rate         = min(peak, bandwidth intensity)                               [FLOP/s]
+///
+/// work [FLOP]. traffic: bytes from and to memory [B]. intensity: work per byte [FLOP/B].
+/// Limits: one memory level, no start-up time, full overlap (imperfect near the ridge in the rounded form).
+/// Example: 137.4 GFLOP and 100.7 MB at 989 TFLOP/s and 3.35 TB/s: 138.9 us (memory 30.1). Rounded: 139.0.
+/// Example: the ridge point of that machine is 989 / 3.35 = 295 FLOP/B.
+/// @cite williams2009roofline, section "The Roofline Model"
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -9,7 +19,6 @@ namespace mlsysim {
 
 /// Time of a piece of work when arithmetic and memory traffic overlap fully [s].
 ///
-/// time = max(work / peak, traffic / bandwidth). One memory level, no start-up time, full overlap.
 /// Ranges: work, traffic >= 0; peak, bandwidth > 0. No work and no traffic cost exactly 0.
 /// @cite williams2009roofline, section "The Roofline Model" (the time form of the attainable rate)
 struct Roofline {
@@ -68,8 +77,7 @@ struct RidgePoint {
 
 /// Arithmetic rate that work of a given intensity can reach [FLOP/s].
 ///
-/// rate = min(peak, bandwidth * intensity): the line that is drawn as "the roof".
-/// Ranges: peak, bandwidth, intensity >= 0.
+/// The line that is drawn as "the roof". Ranges: peak, bandwidth, intensity >= 0.
 /// @cite williams2009roofline, eq. (1)
 struct AttainableRate {
   static constexpr LawInfo info{"AttainableRate", "rate = min(peak, bandwidth * intensity)",
@@ -98,10 +106,10 @@ struct AttainableRate {
 
 /// Roofline with a rounded corner: near the ridge both sides slow each other down [s].
 ///
-/// time = (compute^4 + memory^4)^(1/4): at most 2^(1/4) = 1.189 times the roofline, reached where both sides
-/// are equal, and within 1 % of it once they differ by a factor of 2.3. The order 4 is fixed, so that two
-/// square roots replace a power. Times between 1e-75 and 1e75 s. Ranges as for Roofline. The rounding is a
-/// convention of this library; the roofs are Williams'.
+/// At most 2^(1/4) = 1.189 times the roofline, reached where both sides are equal, and within 1 % of it
+/// once they differ by a factor of 2.3. The order 4 is fixed, so that two square roots replace a power.
+/// Times between 1e-75 and 1e75 s. Ranges as for Roofline. The rounding is a convention of this library;
+/// the roofs are Williams'.
 /// @cite williams2009roofline, section "The Roofline Model"
 struct SoftRoofline {
   static constexpr LawInfo info{"SoftRoofline", "time = ((work / peak)^4 + (traffic / bandwidth)^4)^(1/4)",

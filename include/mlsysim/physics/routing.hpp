@@ -1,6 +1,18 @@
 #pragma once
-/// Routing of tokens to experts: how many experts a batch touches, how uneven their loads are, and to how
-/// many ranks or nodes a token goes.
+/// Routing of tokens to experts: experts that a batch touches, load imbalance, ranks that a token visits.
+///
+///   touched   = experts (1 - (1 - top_k / experts)^tokens)
+///   imbalance = min(1 + sqrt(2 log(experts) / mean), experts / top_k),  mean = tokens top_k / experts
+///   visited   = parts (1 - sum_j P_j C(n - j m, top_k) / C(n, top_k))                      see DistinctParts
+///   rank load = min(1 + z sqrt((experts - top_k) / (experts - 1) / (tokens top_k / ranks)), ranks)
+///
+/// imbalance, rank load: fullest expert or rank over the mean. z: mean of the largest of `ranks` normals.
+/// Limits: independent tokens and equal probabilities. TouchedExperts alone takes lognormal popularity.
+/// Example: 256 experts, top_k 8, 64 tokens: 222.4 experts touched (86.9 %), fullest 3.35 times the mean.
+/// Example: 256 experts on 8 parts, top_k 8: 5.29 parts visited. 4096 tokens on 32 ranks: rank load 1.064.
+/// @cite raabsteger1998balls, theorem 1
+/// @cite feller1968probability, section II.6
+/// @cite blom1958statistical, chapter 6
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/scalars/loops.hpp>
@@ -12,11 +24,9 @@ namespace mlsysim {
 
 /// Distinct experts that at least one token of a batch visits, and the load of the fullest one over the mean.
 ///
-/// touched = experts (1 - (1 - top_k / experts)^tokens); imbalance = min(1 + sqrt(2 log(experts) / mean),
-/// experts / top_k) with mean = tokens top_k / experts tokens on an expert: the fullest of `experts` bins
-/// exceeds the mean by sqrt(2 mean log(experts)). Every router of equal probabilities has this much by
-/// chance; a learned one has more. Ranges: experts >= 1; top_k >= 1 and at most experts (more counts as all);
-/// tokens >= 1.
+/// The fullest of `experts` bins exceeds the mean by sqrt(2 mean log(experts)). Every router of equal
+/// probabilities has this much by chance; a learned one has more. Ranges: experts >= 1; top_k >= 1 and at
+/// most experts (more counts as all); tokens >= 1.
 /// @cite raabsteger1998balls, theorem 1 (many balls); fedus2022switch, section 2.2 (capacity)
 struct ExpertLoad {
   static constexpr LawInfo info{
@@ -162,11 +172,10 @@ struct DistinctParts {
 
 /// Rows of the fullest of the ranks between which the experts are divided, over the mean.
 ///
-/// imbalance = min(1 + z sqrt((experts - top_k) / (experts - 1) / mean), ranks) with mean = tokens top_k /
-/// ranks rows: the row counts of equal ranks are nearly normal, their variance is that of draws without
-/// replacement, and they add up to all rows. z is the mean of the largest of `ranks` normal variables, the
-/// normal quantile of (ranks - 3/8) / (ranks + 1/4), by a rational formula that is right to 0.00045. It is
-/// what chance alone makes, in the mean (ExpertLoad bounds it for single experts); a learned router has more.
+/// The row counts of equal ranks are nearly normal, their variance is that of draws without replacement,
+/// and they add up to all rows. z is the mean of the largest of `ranks` normal variables, the normal
+/// quantile of (ranks - 3/8) / (ranks + 1/4), by a rational formula that is right to 0.00045. The result is
+/// the mean imbalance by chance alone (ExpertLoad bounds it for single experts). A learned router has more.
 /// Ranges: experts, top_k, tokens, ranks >= 1.
 /// @cite blom1958statistical, chapter 6 (mean of the largest); abramowitz1964handbook, eq. 26.2.23
 /// (quantile)

@@ -1,5 +1,17 @@
 #pragma once
-/// Kernels outside products and attention: element-wise work, norms, copies, and convolutions.
+/// Time of kernels outside matrix products and attention: element-wise work, norms, copies, convolutions [s].
+///
+///   element-wise = (floor + switched) / clock + moved,  moved = bytes / (share bandwidth)
+///   norm         = (start + switched) / clock + max(waves (floor - start) / clock, moved)
+///   convolution  = floor / clock + min(hypot(whole, memory), hypot(spread, memory) + split / clock)
+///
+/// floor, start, switched: cycles of the smallest kernel, of the smallest element-wise kernel, and more after
+/// another kernel. share: sustained share of the bandwidth. waves = ceil(rows / (16 units)) for norms.
+/// whole, spread: time of the tiles in whole waves or with the depth divided, see ConvolutionTime.
+/// Limits: no time for arithmetic outside convolutions. Cycles and shares are those of one generation.
+/// Example: addition of 1 kB on an H100, after another kernel: (2600 + 1200) / 1.98 GHz = 1.92 us.
+/// @cite measured-h100, tables elementwise and decoder
+/// @cite nvidia-deeplearning-examples
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -8,17 +20,12 @@ namespace mlsysim {
 
 /// Time of one element-wise kernel, norm, reduction or copy [s].
 ///
-///     time = (floor + switch) / clock + bytes / (share bandwidth)
 ///     bytes = read + written - cached read     where the larger array fits half of the L2 cache
-/// The smallest kernel takes `floor` cycles of the clock from one node of a captured graph to the next, and
-/// `switch` cycles more after another kernel. A kernel of rows (a norm) works on one row in a block, 16
-/// blocks on a unit: `start` cycles are those of the smallest element-wise kernel, each wave of blocks takes
-/// the others, and the row is read a second time, from memory where the rows in flight fill more than half of
-/// the L2 cache:
-///     time = (switch + start) / clock + max(ceil(rows / (16 units)) (floor - start) / clock, bytes / (share
-///     bandwidth))
-/// An addition of 1 KB on an H100 takes (2600 + 1200) / 1.98 GHz = 1.92 us between other kernels. Ranges:
-/// amounts >= 0; clock, bandwidth, share > 0; rows and row 0 for kernels without rows.
+/// The smallest kernel takes `floor` cycles from one node of a captured graph to the next. A kernel of rows
+/// (a norm) works on one row in a block, with 16 blocks on a unit, and each wave of blocks takes floor -
+/// start cycles. The row is read a second time, from memory where the rows in flight fill more than half of
+/// the L2 cache. Ranges: amounts >= 0; clock, bandwidth, share > 0; rows and row 0 for kernels without
+/// rows.
 /// @cite measured-h100, tables elementwise and decoder
 struct SmallKernelTime {
   static constexpr LawInfo info{"SmallKernelTime",
@@ -74,7 +81,6 @@ struct SmallKernelTime {
 ///
 ///     whole  = waves (k step + wave / clock),  waves = ceil(tiles / units)
 ///     spread = max(k tiles / units, min(k, split_depth)) step + wave / clock
-///     time   = floor / clock + min(hypot(whole, memory), hypot(spread, memory) + split / clock)
 /// Rows are output pixels, columns output channels, depth the receptive field, padded to whole steps. `step`
 /// is the time of one step of the depth of a wave, 2 tile_m tile_n units / rate. Either whole tiles run in
 /// waves, or the depth is divided over the units and a second kernel adds up. Traffic overlaps in quadrature.

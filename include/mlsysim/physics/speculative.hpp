@@ -1,5 +1,17 @@
 #pragma once
-/// Speculative decoding: a small model drafts tokens, the large one checks them in one pass.
+/// Speculative decoding: tokens gained per verification pass, and the resulting time per token.
+///
+///   expected_tokens = 1 + a + a^2 + ... + a^K                       equal acceptance at each position
+///   expected_tokens = 1 + a + a (a d) + a (a d) (a d^2) + ...       acceptance falls by d per position
+///   itl             = (K draft_time + verify_time) / expected_tokens                            [s]
+///
+/// a: draft_acceptance_rate. d: draft_acceptance_decay. K: draft_tokens. draft_time: one draft step [s].
+/// verify_time: one pass of the target model over K + 1 positions [s].
+/// Limits: independent acceptance, 0 <= a <= 1, K <= 1024, draft and verification do not overlap.
+/// Example: a 0.8, K 3: 1 + 0.8 + 0.64 + 0.512 = 2.952 tokens, and 2.827 with d 0.94. Drafts of 1 ms and a
+/// verification of 20 ms then give (3 + 20) / 2.952 = 7.79 ms per token.
+/// @cite leviathan2023speculative, eq. (1) and theorem 3.8
+/// @cite inferencex
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/scalars/loops.hpp>
@@ -11,10 +23,9 @@ namespace mlsysim {
 
 /// Tokens gained per verification pass, on average [token count].
 ///
-/// expected_tokens = 1 + a + ... + a^K for K drafted tokens, each kept with probability a independently; the
-/// pass always yields one token of its own. The sum is run as it stands, (..(a + 1) a + 1..), instead of its
-/// closed form (1 - a^(K+1)) / (1 - a): no 0 / 0 and no lost digits near a = 1, where it is 1 + K, and tight
-/// on a range of a. Ranges: 0 <= a <= 1; 0 <= K <= 1024, integral.
+/// The pass always yields one token of its own. The sum runs by Horner's rule instead of its closed form (1
+/// - a^(K+1)) / (1 - a), which is 0 / 0 at a = 1 and loses digits nearby. Ranges: 0 <= a <= 1; 0 <= K <=
+/// 1024, integral.
 /// @cite leviathan2023speculative, eq. (1)
 struct ExpectedAcceptedTokens {
   static constexpr LawInfo info{"ExpectedAcceptedTokens",
@@ -42,11 +53,10 @@ struct ExpectedAcceptedTokens {
 
 /// Tokens gained per verification pass where acceptance falls with the position [token count].
 ///
-/// The j-th drafted token is kept with probability a d^(j-1) if those before it were, because a draft goes on
-/// from its own guesses: expected_tokens = 1 + a + a (a d) + a (a d) (a d^2) + ... over K tokens. With d = 1
-/// it is ExpectedAcceptedTokens. For draft heads of seven models (MTP, EAGLE3, DSpark; K up to 8) d = 0.94
-/// follows a measured first position with a median error of 1.9 % where d = 1 has 14 %. Ranges: 0 <= a <= 1;
-/// 0 < d <= 1; 0 <= K <= 1024, integral.
+/// The j-th drafted token is kept with probability a d^(j-1) if those before it were, because a draft
+/// continues its own guesses. With d = 1 it is ExpectedAcceptedTokens. For draft heads of seven models
+/// (MTP, EAGLE3, DSpark; K up to 8) d = 0.94 follows a measured first position with a median error of 1.9 %
+/// where d = 1 has 14 %. Ranges: 0 <= a <= 1; 0 < d <= 1; 0 <= K <= 1024, integral.
 /// @cite inferencex; leviathan2023speculative, eq. (1) for d = 1
 struct DecayingAcceptance {
   static constexpr LawInfo info{
@@ -84,9 +94,8 @@ struct DecayingAcceptance {
 
 /// Time per generated token under speculative decoding [s].
 ///
-/// itl = (K draft_time + verify_time) / expected_tokens: K draft steps one after the other, then one pass of
-/// the large model over K + 1 positions, whose time is an input. Ranges: times >= 0; a and K as for
-/// ExpectedAcceptedTokens.
+/// K draft steps run one after the other, then one pass of the large model, whose time is an input. Ranges:
+/// times >= 0; a and K as for ExpectedAcceptedTokens.
 /// @cite leviathan2023speculative, theorem 3.8 (there as a speed-up with c = draft_time / verify_time)
 struct SpeculativeTokenTime {
   static constexpr LawInfo info{

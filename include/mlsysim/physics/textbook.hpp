@@ -1,8 +1,18 @@
 #pragma once
-/// The classic formulas that a student does by hand, from totals alone.
+/// Textbook formulas from totals alone: step latency, prefill FLOP and ITL (the `textbook` fidelity).
 ///
-/// They are the `textbook` fidelity, and reproduce the figures of the Python package MLSys·im where those are
-/// right.
+///   latency = overhead + max(work batch / (peak efficiency),
+///                            (weights (1 + share batch) + gathered) / bandwidth)      [s]
+///   prefill = 2 params new_tokens batch + 4 layers width new_tokens context batch               [FLOP]
+///   itl     = (weights + kv_cache) / bandwidth + layers layer_overhead                          [s]
+///
+/// overhead = dispatch + layers layer_overhead passes. work: of one sample [FLOP]. share: activation_share.
+/// gathered: table rows read [B]. width: heads times head width. context: tokens after the pass.
+/// Limits: weights are read once, no causal mask, software time is not hidden, only arithmetic is derated.
+/// Example: 16 GFLOP, 16 GB, 989 TFLOP/s at 0.5, 3.35 TB/s, 32 layers of 5 us, dispatch 10 us: 4.946 ms.
+/// Example: 8 billion params, 32 layers of width 4096, 2048 tokens: 32.77 + 2.20 = 34.97 TFLOP.
+/// @cite pope2023inference, section 2
+/// @cite mlsysim-py-solvers
 
 #include <mlsysim/physics/roofline.hpp>
 #include <mlsysim/reflect/law.hpp>
@@ -12,9 +22,8 @@ namespace mlsysim {
 
 /// Latency of one batch or step on one device from totals [s].
 ///
-/// Roofline over work and traffic plus fixed software time: weights cross memory once, each sample moves a
-/// given share of the weight bytes as activations, and every layer costs a fixed time per pass. Only
-/// arithmetic is derated. Ranges: amounts >= 0, rates > 0, 0 < efficiency <= 1.
+/// Each sample moves a given share of the weight bytes as activations. Ranges: amounts >= 0, rates > 0, 0 <
+/// efficiency <= 1.
 /// @cite williams2009roofline, section 3; mlsysim-py-solvers, SingleNodeModel
 struct TextbookPass {
   static constexpr LawInfo info{
@@ -81,8 +90,8 @@ struct TextbookPass {
 
 /// Arithmetic of a prefill from totals [FLOP].
 ///
-/// work = 2 P t B + 4 L h t S B: every new token passes all weights once and attends to the whole final
-/// context, mask ignored. A causal kernel does about half of the second term.
+/// Every new token passes all weights once and attends to the whole final context. A causal kernel does about
+/// half of the second term.
 /// @cite pope2023inference, section 2; mlsysim-py-solvers, ServingModel
 struct TextbookPrefillWork {
   static constexpr LawInfo info{"TextbookPrefillWork",
@@ -114,8 +123,8 @@ struct TextbookPrefillWork {
 
 /// Inter-token latency from totals [s].
 ///
-/// itl = (weights + kv_cache) / bandwidth + layers layer_overhead: decoding reads every weight and every
-/// cached key and value once per token.
+/// Decoding reads every weight and every cached key and value once per token. Example: 16 + 4 GB at 3.35
+/// TB/s, 32 layers of 5 us: 6.13 ms.
 /// @cite pope2023inference, section 2
 struct TextbookDecode {
   static constexpr LawInfo info{"TextbookDecode",

@@ -1,5 +1,18 @@
 #pragma once
-/// Networks between nodes: what crosses the narrowest cut through the middle.
+/// Bisection bandwidth of networks between nodes: the rate across the narrowest cut through the middle.
+///
+///   fat tree  = bandwidth nodes / 2 / oversubscription                          [B/s]
+///   torus     = rows_cut nodes^(1 - 1 / dimensions) bandwidth,  hops = dimensions nodes^(1 / dimensions) / 4
+///   dragonfly = bandwidth groups^2 / 4,  groups = (1 + sqrt(1 + 4 nodes)) / 2
+///
+/// bandwidth: one link, one way [B/s]. oversubscription: edge over core bandwidth. rows_cut: links of a line
+/// that the cut crosses, 2 for a torus and 1 for a mesh. hops: mean links between two nodes of a torus.
+/// Limits: evenly loaded paths, torus sides equal and even, dragonfly balanced and of full size.
+/// Example: links of 50 GB/s: 1024 nodes in a fat tree of oversubscription 2: 12.8 TB/s. 16 x 16 x 16 torus:
+/// 25.6 TB/s, 12 hops. Dragonfly of 1056 nodes: 33 groups, 13.6 TB/s.
+/// @cite leiserson1985fattrees
+/// @cite dallytowles2004, section 5.2
+/// @cite kim2008dragonfly, section 3.1
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -8,8 +21,8 @@ namespace mlsysim {
 
 /// Bandwidth across the middle of a folded Clos network (fat tree) [B/s].
 ///
-/// bisection = bandwidth nodes / 2 / oversubscription: full bisection, thinned by the ratio of the edge to
-/// the core. Ranges: bandwidth > 0; nodes >= 1; oversubscription >= 1.
+/// Full bisection, divided by the ratio of the edge to the core. Ranges: bandwidth > 0; nodes >= 1;
+/// oversubscription >= 1.
 /// @cite leiserson1985fattrees; dallytowles2004, section 6
 struct ClosBisection {
   static constexpr LawInfo info{"ClosBisection", "bisection = bandwidth nodes / 2 / oversubscription",
@@ -39,10 +52,8 @@ struct ClosBisection {
 
 /// Bandwidth across the middle of a k-ary mesh or torus, and its mean distance [B/s, hops].
 ///
-/// bisection = rows_cut nodes^(1 - 1 / dimensions) bandwidth: a cut through the middle crosses every line
-/// once in a mesh and twice in a torus, whose lines are closed. hops = dimensions nodes^(1 / dimensions) / 4,
-/// the mean over a torus. A ring is the torus of one dimension. Ranges: nodes >= 1; dimensions in [1, 6];
-/// rows_cut in [1, 2].
+/// A cut through the middle crosses every line once in a mesh and twice in a torus, whose lines are closed.
+/// A ring is the torus of one dimension. Ranges: nodes >= 1; dimensions in [1, 6]; rows_cut in [1, 2].
 /// @cite dallytowles2004, section 5.2
 struct TorusBisection {
   static constexpr LawInfo info{"TorusBisection",
@@ -78,9 +89,8 @@ struct TorusBisection {
 
 /// Bandwidth across the middle of a balanced dragonfly of full size [B/s].
 ///
-/// Routers of a group share h = p = a / 2 global links each and groups = a h + 1 pairs of groups have one
-/// link each, so groups = (1 + sqrt(1 + 4 nodes)) / 2 and bisection = bandwidth groups^2 / 4: about half of a
-/// full bisection. Ranges: bandwidth > 0; nodes >= 1.
+/// Each of the a routers of a group has p = a / 2 nodes and h = a / 2 global links. Each pair of the a h + 1
+/// groups has one link. The result is about half of a full bisection. Ranges: bandwidth > 0; nodes >= 1.
 /// @cite kim2008dragonfly, section 3.1 (balance a = 2 p = 2 h and the number of groups)
 struct DragonflyBisection {
   static constexpr LawInfo info{

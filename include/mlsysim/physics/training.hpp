@@ -1,5 +1,18 @@
 #pragma once
-/// Arithmetic of training and decoding by parameter counts, and the compute-optimal size of a model.
+/// Training and decoding arithmetic from parameter counts, compute-optimal model size, and training time.
+///
+///   training = 6 params tokens                                                          [FLOP]
+///   forward  = 2 params tokens                                                          [FLOP]
+///   optimum  : params = sqrt(work / (6 tokens_per_param)),  tokens = tokens_per_param params
+///   time     = work / (devices peak mfu)                                                [s]
+///
+/// params: active ones in a mixture of experts. tokens_per_param: 20 by default. mfu: model FLOP utilization.
+/// Limits: attention over the context, embedding look-ups and recomputation are not counted.
+/// Example: 70 billion params, 1.4 trillion tokens: 588 ZFLOP. 1024 devices of 989 TFLOP/s need 16.8 days at
+/// MFU 0.4. This size is the optimum for 588 ZFLOP.
+/// @cite kaplan2020scaling, eq. (2.2) and section 2.1
+/// @cite hoffmann2022chinchilla, table 3
+/// @cite narayanan2021megatron, eq. (4)
 
 #include <mlsysim/reflect/law.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -8,9 +21,7 @@ namespace mlsysim {
 
 /// Arithmetic of training a transformer [FLOP].
 ///
-/// work = 6 FLOP per parameter and token: 2 forward, 4 backward. Attention over the context, embedding
-/// look-ups and recomputation are not counted; for experts, params are the active ones. Ranges: params,
-/// tokens >= 0.
+/// 2 FLOP per parameter and token forward, 4 backward. Ranges: params, tokens >= 0.
 /// @cite kaplan2020scaling, eq. (2.2) and section 2.1; @cite hoffmann2022chinchilla, appendix F
 struct TrainingWork {
   static constexpr LawInfo info{"TrainingWork", "work = 6 params tokens", "kaplan2020scaling", "section 2.1",
@@ -33,8 +44,7 @@ struct TrainingWork {
 
 /// Arithmetic of a forward pass over tokens, in decoding or prefill [FLOP].
 ///
-/// work = 2 FLOP per (active) parameter and token: one multiply-add per weight. Attention over the context is
-/// not counted. Ranges: params, tokens >= 0.
+/// One multiply-add per weight and token. Ranges: params, tokens >= 0.
 /// @cite kaplan2020scaling, eq. (2.2)
 struct DecodeWork {
   static constexpr LawInfo info{"DecodeWork", "work = 2 params tokens", "kaplan2020scaling", "eq. (2.2)",
@@ -48,9 +58,8 @@ struct DecodeWork {
 
 /// Parameters and tokens that use a training budget best [param, token].
 ///
-/// With work = 6 P D and D = tokens_per_param P: P = sqrt(work / (6 tokens_per_param)). The ratio 20 is what
-/// the published fits imply near 1e21 FLOP for dense decoders; it ignores the cost of serving, which favors
-/// smaller models. Ranges: work >= 0; tokens_per_param > 0.
+/// The ratio 20 is what the published fits imply near 1e21 FLOP for dense decoders; it ignores the cost of
+/// serving, which favors smaller models. Ranges: work >= 0; tokens_per_param > 0.
 /// @cite hoffmann2022chinchilla, table 3
 struct ChinchillaOptimal {
   static constexpr LawInfo info{
@@ -84,8 +93,7 @@ struct ChinchillaOptimal {
 
 /// Time to do a given amount of work on many devices at a given utilization [s].
 ///
-/// time = work / (devices peak mfu): the iron law of training. Ranges: work >= 0; devices >= 1; peak > 0; mfu
-/// > 0.
+/// Ranges: work >= 0; devices >= 1; peak > 0; mfu > 0.
 /// @cite narayanan2021megatron, eq. (4) (there with 8 FLOP per pair, recomputation included)
 struct TrainingTime {
   static constexpr LawInfo info{"TrainingTime", "time = work / (devices peak mfu)", "narayanan2021megatron",

@@ -1,5 +1,15 @@
 #pragma once
-/// Utilization: useful or executed arithmetic over what the devices could have done.
+/// Model and hardware FLOP utilization: arithmetic done over the peak of all devices in that time.
+///
+///   mfu = work / (devices peak time)
+///   hfu = (work + recomputed) / (devices peak time)
+///
+/// work: arithmetic that the model needs [FLOP]. recomputed: arithmetic done a second time [FLOP].
+/// peak: dense rate of the precision in use, per device [FLOP/s]. time [s].
+/// Limits: not limited to 1. A larger value shows that work, peak or time is wrong.
+/// Example: 100 PFLOP in 30 s on 8 devices of 989 TFLOP/s: MFU 42.1 %. With 33 PFLOP recomputed: HFU 56.0 %.
+/// @cite chowdhery2022palm, appendix B
+/// @cite korthikanti2022recomputation, section 6.3
 
 #include <mlsysim/reflect/law.hpp>
 
@@ -7,9 +17,8 @@ namespace mlsysim {
 
 /// Share of the devices' peak that the model's own arithmetic used [share].
 ///
-/// mfu = work / (devices peak time). work is what the model needs, recomputation excluded, so that a wasteful
-/// implementation cannot look good. Ranges: work >= 0; devices >= 1; peak, time > 0. Not limited to 1: a
-/// larger value shows that work, peak or time is wrong (sparse peak, wrong precision).
+/// work excludes recomputation, so that a wasteful implementation cannot look good. A value above 1 often
+/// means a sparse peak or the wrong precision. Ranges: work >= 0; devices >= 1; peak, time > 0.
 /// @cite chowdhery2022palm, appendix B
 struct ModelFlopsUtilisation {
   static constexpr LawInfo info{"ModelFlopsUtilisation", "mfu = work / (devices peak time)",
@@ -37,8 +46,8 @@ struct ModelFlopsUtilisation {
 
 /// Share of the devices' peak that all executed arithmetic used [share].
 ///
-/// hfu = (work + recomputed) / (devices peak time): at least the model utilization, equal without
-/// recomputation. Ranges as for ModelFlopsUtilization; recomputed >= 0.
+/// At least the model utilization, equal without recomputation. Ranges as for ModelFlopsUtilisation;
+/// recomputed >= 0.
 /// @cite korthikanti2022recomputation, section 6.3; @cite chowdhery2022palm, appendix B
 struct HardwareFlopsUtilisation {
   static constexpr LawInfo info{"HardwareFlopsUtilisation", "hfu = (work + recomputed) / (devices peak time)",

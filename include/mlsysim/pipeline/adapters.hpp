@@ -1,5 +1,9 @@
 #pragma once
-/// Objects that other objects imply: a fleet brings its node, a node its accelerator.
+/// Table of objects that other objects imply: a fleet gives its node, and a node gives its accelerator.
+///
+/// A stage input that nothing else gives is taken from such a chain, the shortest first.
+/// Example: `chains_to("hardware")` of the standard table gives node -> hardware, then fleet -> node ->
+/// hardware.
 
 #include <mlsysim/reflect/describe.hpp>
 
@@ -19,7 +23,7 @@ struct Adapter {
   const void* (*get)(const void* object);
 };
 
-/// The table of implications. A plain object; pipelines use `standard()` unless told otherwise.
+/// The table of implications. Pipelines use `standard()` unless the builder sets another one.
 class AdapterTable {
  public:
   AdapterTable() = default;

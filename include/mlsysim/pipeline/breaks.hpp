@@ -1,5 +1,8 @@
 #pragma once
-/// Breaks: places where there is no full answer, and why.
+/// Breaks: places where a run has no full answer, each with a reason, an identifier and a severity.
+///
+/// Severity "error": there is no answer. Severity "degraded": there is one, but not the full one.
+/// Example: a model that does not fit is MB007, an error. A coarser model that stood in is MB017, degraded.
 
 #include <mlsysim/resolver_api/break_reason.hpp>
 #include <mlsysim/resolver_api/outcome.hpp>
@@ -12,7 +15,7 @@ namespace mlsysim {
 /// Id, severity and texts of a break reason.
 struct BreakInfo {
   std::string_view id;        ///< "MB007"
-  std::string_view severity;  ///< "error": there is no answer; "degraded": there is one, but not the full one
+  std::string_view severity;  ///< "error" or "degraded"
   std::string_view text, hint;
 };
 [[nodiscard]] const BreakInfo& about(BreakReason reason);

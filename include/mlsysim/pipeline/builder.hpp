@@ -1,5 +1,10 @@
 #pragma once
-/// Puts a pipeline together and reports everything that is wrong with it at once.
+/// Builds a pipeline from stages, links and given keys, and reports all problems at once.
+///
+/// An input takes its value from a link. Else from the given value or the stage result of its key, else from
+/// an object that implies it, else from its default. Two sources of one key are an error.
+/// Example: a stage of energy without its inputs, and a stage name without a registry, throw one
+/// PipelineBuildError with 3 problems: no registry, no power, no duration_days.
 
 #include <mlsysim/pipeline/adapters.hpp>
 #include <mlsysim/pipeline/pipeline.hpp>
@@ -23,12 +28,9 @@ class PipelineBuildError : public PipelineError {
   std::vector<ErrorFacts> problems_;
 };
 
-/// Collects stages, links and given keys; `build()` checks the whole and makes the Pipeline.
+/// Collects stages, links and given keys. `build()` checks all of them and makes the Pipeline.
 ///
-/// An input is met by an explicit link, by a given value of its name, by exactly one result of another stage
-/// under the same key, or by what a given or produced object implies (a fleet supplies its hardware). An
-/// input with a default that nothing meets keeps the default. The order of stages follows the links; listing
-/// order only breaks ties.
+/// The order of stages follows the links. The order in which they were added only breaks ties.
 class PipelineBuilder {
  public:
   explicit PipelineBuilder(std::string name = "Pipeline") : name_(std::move(name)) {}

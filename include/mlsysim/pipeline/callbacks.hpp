@@ -1,5 +1,9 @@
 #pragma once
-/// Watching a run. Callbacks see names, results and times, and cannot change anything.
+/// Callbacks that observe a run: they see names, results and times, and cannot change anything.
+///
+/// Example: a run of three stages calls `on_pipeline_start`, for each stage `on_stage_start` and
+/// `on_stage_end`, and last `on_pipeline_end`. A device without a TDP makes its stage call `on_infeasible`
+/// and `on_break`.
 
 #include <mlsysim/pipeline/breaks.hpp>
 #include <mlsysim/resolver_api/resolver.hpp>

@@ -1,5 +1,9 @@
 #pragma once
-/// A built pipeline: an immutable graph of stages without data. Runs hold the data.
+/// A built pipeline: an immutable graph of resolver stages without data. A Run holds the data.
+///
+/// Copies share the graph, and several threads may use it.
+/// Example: stages of power, energy and carbon with a given fleet. `show()` has the line "hardware <- given
+/// 'fleet' -> node -> hardware": the fleet implies the device that the stage of power needs.
 
 #include <mlsysim/resolver_api/dynamic_value.hpp>
 #include <mlsysim/resolver_api/resolver.hpp>
@@ -22,8 +26,7 @@ struct PipelineGraph;
 /// A value under its key: `{"workload", &llama}`.
 using Supplied = std::pair<std::string_view, DynamicValue>;
 
-/// A typed graph of resolvers, made by PipelineBuilder. Copies share the graph; safe to use from several
-/// threads.
+/// A typed graph of resolvers, made by PipelineBuilder.
 class Pipeline {
  public:
   explicit Pipeline(std::shared_ptr<const detail::PipelineGraph> graph) : graph_(std::move(graph)) {}

@@ -1,5 +1,11 @@
 #pragma once
-/// One run of a pipeline: its values, its results, and where they came from.
+/// One run of a pipeline: the values that it was given, the results of its stages, and where each number came
+/// from.
+///
+/// Executing runs only the stages whose inputs changed. A stage that is infeasible or fails skips those that
+/// need it.
+/// Example: stages of power, energy and carbon for a 700 W device over 30 days, PUE 1.1, 20 gCO2e/kWh give
+/// 554.4 kWh and 11.09 kgCO2e. After `set("duration_days", 60)` the next execution runs 2 of the 3 stages.
 
 #include <mlsysim/pipeline/callbacks.hpp>
 #include <mlsysim/pipeline/pipeline.hpp>
@@ -75,11 +81,10 @@ class StageView {
   const void *in_ = nullptr, *out_ = nullptr;
 };
 
-/// Values and results of one run. Set values, execute, read; set some again and only what lies downstream
-/// runs again.
+/// Values and results of one run. Set values, execute, read, and repeat.
 ///
-/// Once warm, executing neither allocates nor looks up names. Not for use by several threads at once;
-/// movable.
+/// After the first execution, executing neither allocates nor looks up names. Not for use by several threads
+/// at once. Movable.
 class Run {
  public:
   explicit Run(const Pipeline& pipeline);
@@ -89,12 +94,12 @@ class Run {
 
   /// Supplies a value; "model" means "workload". An equal value changes nothing; an object always counts as
   /// changed.
-  /// @throws LookupError for a key that the pipeline was not told about
+  /// @throws LookupError for a key that the pipeline does not declare
   Run& set(std::string_view key, const DynamicValue& value);
   /// Place of a key for `set(index, value)`, for callers that set it often.
   [[nodiscard]] std::size_t index_of(std::string_view key) const;
   Run& set(std::size_t index, const DynamicValue& value);
-  /// The same for a bare number in the canonical base unit; dimension and range are checked when it is used.
+  /// Sets a bare number in the canonical base unit. Dimension and range are checked when it is used.
   Run& set_number(std::size_t index, double base);
 
   /// Runs every stage whose inputs changed, in order.
@@ -131,7 +136,7 @@ class Run {
   /// each warning of `notes` that is no remark. A run without breaks is complete: what was skipped was so
   /// because of one.
   [[nodiscard]] std::vector<StageBreak> breaks() const;
-  /// Puts the answer of a stage back into its equation.
+  /// Checks the answer of a stage against its equation.
   [[nodiscard]] Verification verify(std::string_view stage) const;
   /// Where a number came from: stage, law, source, and its inputs in turn, as indented lines.
   /// @throws LookupError as `value` does

@@ -1,5 +1,7 @@
 #pragma once
-/// Callbacks of a sweep, which has no run.
+/// Reports the progress of a sweep to callbacks, outside of any pipeline run.
+///
+/// Example: `tell(512, 1024, 2)` calls `on_sweep` of each callback with 512 of 1024 points done and 2 s left.
 
 #include <mlsysim/pipeline/run.hpp>
 
@@ -9,8 +11,7 @@
 
 namespace mlsysim {
 
-/// Tells callbacks how far a sweep is. Its threads may call it at once; the callbacks are called one at a
-/// time.
+/// Threads of the sweep may call it at once. The callbacks are called one at a time.
 class SweepCallbacks {
  public:
   /// @param callbacks outlive this
@@ -18,9 +19,9 @@ class SweepCallbacks {
       : callbacks_(std::move(callbacks)), title_(std::move(title)) {}
   [[nodiscard]] bool empty() const { return callbacks_.empty(); }
   void tell(double done, double total, double seconds_left);
-  /// The end, where the last of `tell` was not it.
+  /// Reports the end, unless the last call of `tell` already did.
   void finish(double total);
-  /// Those that threw, each once: they are not called again.
+  /// The callbacks that threw. They are not called again.
   [[nodiscard]] const std::vector<PipelineReport::Failure>& failures() const { return failures_; }
 
  private:

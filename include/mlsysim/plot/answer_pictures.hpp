@@ -1,6 +1,10 @@
 #pragma once
-/// Pictures of answers to questions about many points: what a number hangs on, fronts, curves, heat maps,
-/// histograms, differences.
+/// Pictures of answers about many points: tornado, difference, curve, heat map, histogram and Pareto front.
+///
+/// A tornado shows the change of one result when each input moves by the report's step and the others stay. A
+/// difference shows the Shapley value of each changed input. Points that do not fit are left out and counted.
+/// Example: ITL of Llama3_70B on 8 H100 over batch_size {1, 16, 4096} and seq_len {1024, 2048}: the heat map
+/// draws 4 cells, and its note counts 2 of 6 points that do not fit.
 
 #include <mlsysim/explore/ask/compare.hpp>
 #include <mlsysim/explore/ask/sensitivity.hpp>
@@ -12,14 +16,14 @@
 
 namespace mlsysim {
 
-/// Tornado: what the largest levers do to a result when each moves by the step of the report.
+/// The effects of the inputs that move a result most, at most `most` of them.
 [[nodiscard]] Picture tornado_picture(const SensitivityReport& report, std::size_t most = 14);
 
-/// Which changed figure makes how much of a difference.
+/// The part of each changed input in a difference. Parts beyond the first `most` are one bar.
 [[nodiscard]] Picture difference_picture(const DifferenceReport& report, std::size_t most = 14);
 
 /// A result over one axis of numbers, a line for each choice of an axis beside it. Kinks are marked where
-/// another part of the time becomes the longest; points that do not fit are left out and counted.
+/// another part of the time becomes the longest.
 /// @throws InputError for a space of another shape
 [[nodiscard]] Picture curve_picture(const Space& space, std::string_view result);
 

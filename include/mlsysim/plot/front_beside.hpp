@@ -1,5 +1,13 @@
 #pragma once
-/// Data drawn beside a front: the intervals of its points, and measurements of engines.
+/// Data drawn beside a Pareto front: prediction intervals of its points, and measured runs of serving
+/// engines.
+///
+///   throughput = B * m / (first + (m - 1) * t)        closed loop, Little's law
+///
+/// B: concurrent requests. m: output tokens of a request. first: time to first token [s]. t: time between
+/// tokens [s]. Objectives that a front needs: ttft, itl, request_latency, token_throughput or
+/// throughput_per_accelerator.
+/// Example: B 16, m 512, first 1.29 s, t 11.1 ms: 16 * 512 / 6.96 s = 1,177 tokens/s.
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/explore/search/explore.hpp>
@@ -21,24 +29,21 @@ struct MeasuredPoint {
   std::array<double, 2> at{};
 };
 struct FrontBeside {
-  int level = 0;  ///< percent of measurements that a band is to hold; 0: no bands
+  int level = 0;  ///< percent of measurements that a band should contain; 0: no bands
   std::vector<std::optional<FrontBand>> bands{};  ///< in the order of the front; none where nothing measures
   bool measured_asked = false;
   std::vector<MeasuredPoint> measured{};
 };
 
-/// Intervals of the points of a front, as `intervals` says them; for objectives that are results.
-/// @param scenario what the space varies: its axes may replace the machine and the model
+/// Intervals of the points of a front, for objectives that are results.
+/// @param scenario the base of the space. Its axes may replace the machine and the model
 /// @throws InputError for a level that is not 50, 80 or 95
 [[nodiscard]] std::vector<std::optional<FrontBand>> front_bands(const ExploreAnswer& answer,
                                                                 const Space& space, const Scenario& scenario,
                                                                 int level);
 
 /// Measurements of engines in closed loops with the model of a scenario, on as many of the space's devices.
-/// In a closed loop of B requests with m tokens each, which take a first token and then one every t,
-/// throughput is B m / (first + (m - 1) t) [Little's law].
-/// @return nothing where the objectives are others than times of serving, throughput, or throughput of a
-/// device
+/// @return nothing for objectives that such a run does not measure
 [[nodiscard]] std::vector<MeasuredPoint> measured_points(const ExploreAnswer& answer, const Space& space,
                                                          const Scenario& scenario, const Zoo& zoo);
 

@@ -1,8 +1,9 @@
 #pragma once
-/// A picture as data: tables with units, what is drawn of them, axes and sources.
+/// A picture as data: tables with units, marks that draw them, axes, sources and notes.
 ///
-/// Every form of a picture (SVG, PNG, PDF, page, Vega-Lite, characters) is lowered from this one description,
-/// so they cannot disagree. Tables hold base units; an axis names the unit in which it is read.
+/// Every output form (SVG, PNG, PDF, HTML, Vega-Lite, text) is made from this one description, so forms
+/// cannot disagree. Tables hold base units. An axis names the unit in which its columns are read.
+/// Example: a cell of 0.012 s on an axis in "ms" is drawn at 12. `readable_unit(0.012, time)` is "ms".
 
 #include <mlsysim/report/table.hpp>
 
@@ -65,24 +66,23 @@ struct Picture {
   PictureStyle style{};
 };
 
-/// Writes `to` wherever the picture says `from`: axis titles, categories, series and labels; "x" and "y" name
-/// the titles of the axes. @throws InputError with the words that there are
+/// Replaces the text `from` by `to` in axis titles, categories, series and labels. "x" and "y" mean the
+/// titles of the axes. @throws InputError with the texts of the picture
 void relabel(Picture& picture, std::string_view from, const std::string& to);
 
 /// A number of a cell in a unit; empty for texts and for numbers that are not finite.
 /// @throws DimensionError where the unit does not suit the cell
 [[nodiscard]] std::optional<double> number_in(const Table::Cell& cell, std::string_view unit);
-/// The text of a cell: itself, or the number as a reader wants it.
+/// The text of a cell: the text itself, or the number with a readable unit.
 [[nodiscard]] std::string words_of(const Table::Cell& cell);
 /// Index of a column. @throws InputError where the table has none of that name
 [[nodiscard]] std::size_t column_of(const Table& table, std::string_view name);
 
-/// The unit in which the largest of some numbers reads well: "ms" for 0.012 s.
+/// The unit in which the largest of some numbers reads well.
 [[nodiscard]] std::string readable_unit(double largest, const Exponents& exps);
 
-/// Refuses a description that cannot be drawn: a column that there is not, a category that the axis lacks, a
-/// unit that does not suit, a picture without a title, description or mark. @throws InputError,
-/// DimensionError
+/// Refuses a description that cannot be drawn: an unknown column or category, a unit of another dimension, or
+/// no title, description or mark. @throws InputError, DimensionError
 void check(const Picture& picture);
 
 }  // namespace mlsysim

@@ -1,5 +1,13 @@
 #pragma once
-/// The report of a scenario: one page that a reader can keep, with everything behind the answer.
+/// Report of one scenario: answer, limits, pictures, derivations, assumptions and the nearest measured rows.
+///
+///   distance = sum of |log2(row / asked)|    over the numbers that the row and the scenario both have
+///   error    = predicted / measured - 1
+///
+/// Compared numbers: batch_size, concurrency, seq_len, accelerators, tp_size, output_tokens, pp_size. The
+/// page renders as HTML without scripts or external files, as Markdown, and as text.
+/// Example: a row with batch 16 and 2048 tokens, asked for batch 4 and 1024 tokens, has the distance 2 + 1 =
+/// 3.
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/plot/picture.hpp>
@@ -11,7 +19,7 @@
 
 namespace mlsysim {
 
-/// A table of which a reader may choose the rows with one value of a column.
+/// A table with a menu: a reader chooses the rows with one value of a column.
 struct ChoiceTable {
   Table table;
   std::string by;      ///< the column
@@ -26,8 +34,8 @@ struct ReportPart {
   std::vector<ChoiceTable> choices{};
   std::vector<Picture> pictures{};
   struct Detail {
-    std::string summary, text;  ///< one line, and what is behind it as plain text
-    std::string html{};         ///< the same for a page; without it the text is shown there
+    std::string summary, text;  ///< one line, and the plain text that it opens
+    std::string html{};         ///< the text as HTML; if empty, a page shows `text`
   };
   std::vector<Detail> details{};
 };
@@ -47,20 +55,19 @@ struct ReportPage {
 [[nodiscard]] ReportPage report_page(const Scenario& scenario, const Scenario* other = nullptr,
                                      std::span<const Assumption> further = {});
 
-/// A page that needs nothing from elsewhere and runs nothing: its own style, pictures inline, derivations
-/// behind a click, with MathML. Every text is escaped once.
+/// The page as one HTML file with its own style, inline pictures and derivations behind a click, in MathML.
 [[nodiscard]] std::string to_html(const ReportPage& page);
 /// The page in Markdown, with pictures as characters and derivations in full.
 [[nodiscard]] std::string to_markdown(const ReportPage& page);
-/// The same for a terminal: tables aligned and no wider than `columns` (0: `options.width`, as words and
-/// pictures are), pictures as characters, derivations where it is verbose.
+/// The page for a terminal: tables aligned and no wider than `columns` (0: `options.width`, as words and
+/// pictures are), pictures as characters, derivations only if verbose.
 [[nodiscard]] std::string to_text(const ReportPage& page, const RenderOptions& options,
                                   std::size_t columns = 0);
 
 /// A measured row that is like a scenario.
 struct NearRow {
   std::string table, row;
-  double distance = 0;  ///< sum of |log2| of the ratios of the numbers that both have
+  double distance = 0;  ///< from the scenario; 0: all compared numbers agree
   double measured = 0, predicted = 0;
   std::string unit;
   [[nodiscard]] double error() const { return predicted / measured - 1; }

@@ -1,5 +1,14 @@
 #pragma once
-/// Pictures of one scenario: what limits it, where its time, memory and money go, and in which order it runs.
+/// Pictures of one scenario: roofline, waterfall of a time, memory, timeline, costs, carbon and pipeline
+/// schedule.
+///
+///   roof = min(peak, intensity * bandwidth)      one for memory, on-chip memory and links
+///
+/// Waterfall parts add up to the time, and memory parts add up to memory_used. The schedule ends at the time
+/// of the pipeline's equations, bubble included.
+/// Example: Llama3_70B on 8 H100, bf16: the highest roof is 989 TFLOP/s, and it meets 3.35 TB/s at 295
+/// FLOP/B.
+/// @cite williams2009roofline
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/plot/picture.hpp>
@@ -12,7 +21,6 @@ namespace mlsysim {
 /// Every operator of a pass over the roofs of the device: arithmetic, memory, on-chip memory, links.
 /// @param metric the time whose pass is drawn: itl, ttft, step_latency or latency; by mode where empty
 /// @throws InputError where no operators are listed, LookupError for another metric
-/// @cite williams2009roofline
 [[nodiscard]] Picture roofline_picture(const Scenario& scenario, std::string_view metric = {});
 
 /// The parts of a time, one after the other, up to the whole.
@@ -28,13 +36,13 @@ namespace mlsysim {
 [[nodiscard]] Picture costs_picture(const Scenario& scenario);
 [[nodiscard]] Picture carbon_picture(const Scenario& scenario);
 
-/// The forward and backward passes of all micro-batches of a pipeline's stages: 1F1B, GPipe or ZB-H1. Stages
-/// but the slowest take what the bubble of the law gives them, so that the last piece ends where the law
-/// says. @throws InputError for a scenario without a pipeline, with several chunks a stage, or with more
-/// pieces than can be seen
+/// The forward and backward passes of all micro-batches on the stages of a pipeline: 1F1B, GPipe or ZB-H1.
+/// Stages other than the slowest get the pass times that match the bubble of the pipeline equations. @throws
+/// InputError for a scenario without a pipeline, with several chunks a stage, or with more pieces than can be
+/// seen
 [[nodiscard]] Picture schedule_picture(const Scenario& scenario);
 
-/// Activations that each stage of a pipeline holds while the schedule runs, on top of what stays.
+/// Activations that each stage of a pipeline holds while the schedule runs, above the constant memory.
 [[nodiscard]] Picture memory_schedule_picture(const Scenario& scenario);
 
 /// Memory of a device over time: over the schedule of a pipelined step, or while a batch of requests
@@ -47,7 +55,7 @@ namespace mlsysim {
 /// @throws as timeline_picture and schedule_picture
 [[nodiscard]] std::string chrome_trace(const Scenario& scenario, std::string_view metric = {});
 
-/// The time that a mode is first asked for: itl, step_latency or latency.
+/// The main time of the scenario's mode: itl, step_latency or latency.
 [[nodiscard]] std::string main_time(const Scenario& scenario);
 
 }  // namespace mlsysim

@@ -1,5 +1,10 @@
 #pragma once
-/// Pictures of things: machines, models, pipelines, and of predictions against measurements.
+/// Pictures of specs and results: network topology, memory by layer kind, pipeline graph, predicted against
+/// measured.
+///
+/// The topology draws one group of each network level, eight members at most. Layers show stored bytes and
+/// the cache of one request. Accuracy has one picture for each measured dimension.
+/// Example: the topology of Research_256 is titled "Research_256: 256 x H100", with 32 nodes of 8 devices.
 
 #include <mlsysim/pipeline/pipeline.hpp>
 #include <mlsysim/plot/picture.hpp>

@@ -1,5 +1,9 @@
 #pragma once
-/// The description that a plugin gives of itself and of everything that it registers, in owned texts.
+/// Description of a plugin and of everything that it registers, with texts owned by the host.
+///
+/// It copies the C structs of the plugin interface, so that it stays valid after the library is closed.
+/// Example: a plugin with the unit furlong and the model acme/X: `provides()` is {("unit", "furlong"),
+/// ("model", "acme/X")}.
 
 #include <mlsysim/plugin/mlsysim_plugin.h>
 #include <mlsysim/reflect/choice.hpp>
@@ -21,7 +25,7 @@ struct OwnedValue {
   std::string text;  ///< a text, or the unit of a number
   const MlsObject* object = nullptr;
 
-  /// The same as the C struct; lives as long as this.
+  /// The value as a C struct, valid as long as this object.
   [[nodiscard]] MlsValue view() const;
   [[nodiscard]] static OwnedValue of(const MlsValue& value);
 };
@@ -38,7 +42,7 @@ struct FieldDescription {
   [[nodiscard]] bool has(std::uint32_t flag) const { return (flags & flag) != 0; }
 };
 
-/// How many instances of a resolver there may be at a time: any number, one in a process, one on the machine.
+/// How many instances of a resolver may exist at a time: any number, one in a process, one on the machine.
 enum class Ownership : std::uint8_t { shared, exclusive_process, exclusive_system };
 
 struct ResolverDescription {
@@ -46,9 +50,9 @@ struct ResolverDescription {
   std::uint32_t flags = 0;
   std::string name, summary, version, law, source;
   std::vector<FieldDescription> inputs, outputs, options;
-  bool has_instances = false;  ///< there is something to create, or to hold, before a call
+  bool has_instances = false;  ///< an instance must be created, or a resource held, before a call
   Ownership ownership = Ownership::shared;
-  std::string resource;  ///< what an exclusive instance holds; its own name where the plugin says none
+  std::string resource;  ///< resource of an exclusive instance; the resolver's name if the plugin names none
 };
 
 struct UnitDescription {
@@ -62,7 +66,7 @@ struct ZooText {
 
 struct CallbackDescription {
   std::string name, summary;
-  bool on_event = true, on_break = false, on_sweep = false;  ///< what it watches
+  bool on_event = true, on_break = false, on_sweep = false;  ///< the calls that it implements
 };
 
 struct BackendDescription {
@@ -89,7 +93,8 @@ struct PluginDescription {
   std::vector<BackendDescription> backends;
   std::vector<ConverterDescription> converters;
 
-  /// "model acme/X", "unit furlong", ...: kind and name of everything that it registers, in order.
+  /// Kind and name of everything that it registers: units, resolvers, zoo texts, callbacks, backends,
+  /// converters.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> provides() const;
 };
 

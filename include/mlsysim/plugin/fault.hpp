@@ -1,5 +1,9 @@
 #pragma once
-/// Errors that a plugin reports, and violations of the plugin interface.
+/// Error of a plugin: status code, plugin, call, message and further facts. Also reports violations of the
+/// interface.
+///
+/// Example: acme/PowerEfficiencyModel on a device without a TDP: plugin() is "acme-efficiency", call() is
+/// "solve of acme/PowerEfficiencyModel" and code() is MLS_INVALID_ARGUMENT.
 
 #include <mlsysim/plugin/mlsysim_plugin.h>
 #include <mlsysim/units/error.hpp>
@@ -10,7 +14,7 @@
 
 namespace mlsysim::plugin {
 
-/// An error with a status code, the plugin it came from, what was called, and the facts that came with it.
+/// An error that came from a plugin.
 class PluginFault : public PluginError {
  public:
   PluginFault(ErrorFacts facts, MlsStatus code, std::string plugin = {}, std::string call = {},

@@ -1,5 +1,12 @@
 #pragma once
-/// Finds plugins, checks them, loads them, and puts what they register where everything else is.
+/// Plugin host: finds plugins, checks and loads them, and publishes what they register.
+///
+/// Resolvers go to ResolverRegistry::standard(), units to UnitRegistry::standard(), entries to
+/// standard_zoo(). Sources in order: named paths, MLSYSIM_PLUGIN_PATH, ./.mlsysim/plugins, the user's data
+/// folder, the installation. A plugin may run in a process of its own, with limits on the time of a call and
+/// on memory.
+/// Example: `host.load` of the hello-c library adds the resolver "hello/DecodeFloor".
+/// `host.unload("hello-c")` removes it.
 
 #include <mlsysim/plugin/description.hpp>
 #include <mlsysim/plugin/fault.hpp>
@@ -26,16 +33,15 @@ namespace mlsysim::plugin {
 /// How far a plugin has come.
 enum class PluginState : std::uint8_t { found, skipped, refused, vetted, loaded, initialised, shut_down };
 
-/// Where the code of plugins runs. `as_asked`: in this process, unless the manifest asks for one of its own,
-/// or the library once ended a process. One that is not known yet is tried in a process of its own first.
+/// Where the code of plugins runs. `as_asked`: in this process, unless the manifest asks for a process of its
+/// own, or the library once ended a process. An unknown library is tried in a process of its own first.
 /// `never`: in this process, untried.
 enum class Isolation : std::uint8_t { as_asked, never, always };
 
-/// Which of several plugins of one name is meant: the one that was found first, or that of the highest
-/// version.
+/// Which of several plugins of one name is loaded: the first found, or the highest version.
 enum class Prefer : std::uint8_t { first, newest };
 
-/// Whether a source of plugins is looked at.
+/// Whether a source of plugins is searched.
 enum class Look : std::uint8_t { no, yes };
 
 /// Limits on a plugin in a process of its own.
@@ -60,14 +66,14 @@ struct HostOptions {
   std::function<void(std::int32_t level, std::string_view text)> log{};  ///< lines that plugins log
 };
 
-/// Where the code of what a call loads runs, beyond what the host was made with.
+/// Isolation of the plugins that one call loads, in addition to the options of the host.
 struct Placement {
   Isolation isolation = Isolation::as_asked;
   std::vector<std::string> isolated{};      ///< names, of those that `load_all` finds
   std::optional<IsolationLimits> limits{};  ///< instead of those of the host
 };
 
-/// Why a plugin is not there.
+/// Why a plugin is not available.
 struct PluginFailure {
   std::string stage;  ///< "manifest", "vet", "dlopen", "initialize", "register_all", "solve of acme/X", ...
   MlsStatus code = MLS_UNKNOWN;
@@ -101,11 +107,9 @@ struct ReloadReport {
   std::string old_code;        ///< "is unloaded when its last run ends", or why it stays mapped
 };
 
-/// The plugins of a process. What they register is published: resolvers in ResolverRegistry::standard(),
-/// units in UnitRegistry::standard(), entries in standard_zoo(). One host at a time; its end withdraws what
-/// it published.
+/// The plugins of a process. One host exists at a time, and its end withdraws what it published.
 ///
-/// Thread-safe. Nothing is opened before `load`, and no instance is made before a resolver runs.
+/// Thread-safe. No library is opened before `load`, and no instance is made before a resolver runs.
 class PluginHost {
  public:
   explicit PluginHost(HostOptions options = {});
@@ -113,18 +117,18 @@ class PluginHost {
   PluginHost& operator=(const PluginHost&) = delete;
   ~PluginHost();
 
-  /// Looks at all sources and reads manifests. Failures become records.
+  /// Searches all sources and reads manifests. Failures become records.
   void discover();
-  /// Looks, and checks each plugin that may be loaded without running its code in this process: one with a
-  /// manifest is vetted, a library without one is asked in a process of its own. Failures become records.
+  /// Searches, and checks each permitted plugin without running its code in this process. A plugin with a
+  /// manifest is vetted, and a library without one is asked in a process of its own. Failures become records.
   void inspect();
   /// All plugins in order of their sources, and bytewise by name within one.
   [[nodiscard]] std::vector<PluginRecord> records() const;
 
-  /// Loads one plugin by name or path; loading it again returns the same. @return its name
-  /// @throws PluginFault, also where one that runs in this process is asked for in a process of its own
+  /// Loads one plugin by name or path. A second load counts, and needs a second `unload`. @return its name
+  /// @throws PluginFault, also if a plugin that runs in this process is requested in a process of its own
   std::string load(const std::string& name_or_path, const Placement& how = {});
-  /// Loads all that were found and may be loaded. A plugin that fails does not keep others from loading.
+  /// Loads all permitted plugins. A plugin that fails does not stop the others.
   LoadReport load_all(const Placement& how = {});
   /// Withdraws what a plugin registered and shuts it down; runs that use it keep its code. @throws
   /// LookupError
@@ -146,7 +150,7 @@ class PluginHost {
   /// nothing.
   struct Availability {
     Ownership ownership = Ownership::shared;
-    std::string resource;  ///< what an exclusive instance holds
+    std::string resource;  ///< resource of an exclusive instance
     std::optional<PluginFailure>
         held;  ///< empty if it could be made; otherwise the holder, or the reason that the plugin gives
   };
@@ -183,13 +187,12 @@ class PluginHost {
   std::unique_ptr<Impl> impl_;
 };
 
-/// From now on a plugin that ends this process, by a signal or by `exit`, is named on stderr, and noted so
-/// that later runs give it a process of its own; `exit` ends with 1. Handlers of signals that were there are
-/// called afterwards.
+/// From now on, a plugin that ends this process by a signal or by `exit` is named on stderr. It is noted, so
+/// that later runs give it a process of its own. `exit` ends with 1. Earlier signal handlers are called
+/// afterwards.
 void name_crashes();
-/// Ends the process as `_exit` does; where a plugin asks for it, after the same words and with 1. A program
-/// that exports
-/// `_exit` and calls this keeps plugins from leaving unseen.
+/// Ends the process as `_exit` does. If a plugin calls it, the plugin is named on stderr and the status is 1.
+/// A program that exports `_exit` and calls this reports every exit by a plugin.
 [[noreturn]] void end_process(int status);
 
 /// "found", ...

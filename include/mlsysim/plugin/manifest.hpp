@@ -1,5 +1,10 @@
 #pragma once
-/// The file beside a plugin that says what it is, so that nothing must be opened to list it.
+/// Reads a plugin manifest (`*.plugin.yaml`), which lists a plugin without opening its library.
+///
+/// Unknown and missing keys, and paths that leave the folder, are errors. A manifest has at most 64 KiB.
+/// Example: /srv/plugins/acme.plugin.yaml with `name: acme`, `version: 1.2.0`, `library:
+/// mlsysim-plugin-acme.so`, `abi: {major: 1, min_minor: 0}`, `registers: [model acme/X]` gives the library
+/// /srv/plugins/mlsysim-plugin-acme.so, abi_major 1 and one registration ("model", "acme/X").
 
 #include <cstdint>
 #include <filesystem>
@@ -9,7 +14,7 @@
 
 namespace mlsysim::plugin {
 
-/// A `*.plugin.yaml`, read strictly.
+/// The content of a manifest.
 struct Manifest {
   std::filesystem::path file;
   std::string name, version, summary, license;
@@ -26,8 +31,7 @@ struct Manifest {
   bool isolated = false;  ///< asks to run in a process of its own
 };
 
-/// Reads a manifest of at most 64 KiB. @throws InputError, ErrorList with every problem: unknown and missing
-/// keys, paths that leave the folder, ...
+/// Reads a manifest. @throws InputError, ErrorList with every problem
 [[nodiscard]] Manifest read_manifest(const std::filesystem::path& file);
 [[nodiscard]] Manifest parse_manifest(std::string text, const std::filesystem::path& file);
 

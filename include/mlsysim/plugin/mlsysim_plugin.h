@@ -1,26 +1,31 @@
 #pragma once
-/// The C interface of plugins, version 1.3. Pure C11; the only thing that crosses between host and plugin.
+/// The C interface of plugins, version 1.3, in pure C11. Nothing else crosses between host and plugin.
 ///
-/// A plugin is a shared library that exports one symbol, `mlsysim_get_plugin_api`. It gives the plugin's
-/// table; the host's table comes back with `initialize`. Nothing else is linked, in either direction.
-///
-/// Rules, for both sides:
-/// * Structs begin with `struct_size` (the caller's idea of the size), `reserved` (0) and `next` (extensions,
-///   may be null). A callee refuses a struct that is smaller than that of minor version 0 and ignores what it
-///   does not know of a larger one. New members are only appended, with a new minor version. MlsString,
-///   MlsValue, MlsNamed and MlsExtension never change.
-/// * In an array of structs all elements have the same struct_size, which is the distance between them.
-/// * Texts are UTF-8 with a length, need no zero at the end, and hold none. `{NULL, 0}` is the empty text.
-/// * What a plugin passes in must live until the call returns; what its table and its registrations point to,
-///   until the library is closed. What the host passes in lives until the call returns.
-/// * Numbers with units cross in the unit that the field declares; a value may name another one of the same
-///   dimension in `text`.
-/// * An error is null for "fine", or an object that the host made (`error_create`); the receiver destroys it.
-/// * No exception, signal or exit crosses. A slot that is null means "not implemented".
+/// A plugin is a shared library that exports one function, `mlsysim_get_plugin_api`. It returns the plugin's
+/// table, and `initialize` receives the host's table. Nothing else is linked, in either direction. Rules for
+/// both sides follow below.
+/// Example: plugins/hello_c/hello.c registers hello/DecodeFloor, floor = weights / memory bandwidth. 16 GB on
+/// an H100 (3.35 TB/s) give 4.78 ms.
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/// Rules, for both sides:
+/// * Structs begin with `struct_size` (the size that the caller knows), `reserved` (0) and `next`
+///   (extensions, may be null). A callee refuses a struct that is smaller than in minor version 0, and
+///   ignores unknown members at the end. New members are only appended, with a new minor version. MlsString,
+///   MlsValue, MlsNamed and MlsExtension never change.
+/// * In an array of structs all elements have one struct_size, which is the distance between them.
+/// * Texts are UTF-8 with a length. They need no zero at the end, and hold none. `{NULL, 0}` is the empty
+///   text.
+/// * An argument lives until the call returns, on both sides. Everything that a plugin's table and its
+///   registrations point to lives until the library is closed.
+/// * Numbers with units cross in the unit that the field declares. A value may name another unit of the same
+///   dimension in `text`.
+/// * A null error means success. Otherwise it is an object that the host made (`error_create`), and the
+///   receiver destroys it.
+/// * No exception, signal or exit crosses. A null slot means "not implemented".
 
 #if defined(_WIN32)
 #define MLS_EXPORT __declspec(dllexport)
@@ -114,7 +119,7 @@ MLS_LAST_MEMBER(MlsNamed, value);
 /* Receives values one by one; texts live during the call. */
 typedef void (*MlsVisit)(void* user, MlsString name, const MlsValue* value);
 
-/* ---- what a plugin declares ---- */
+/* ---- declarations of a plugin ---- */
 enum {
   MLS_FIELD_NUMBER = 0,
   MLS_FIELD_QUANTITY = 1,
@@ -203,7 +208,7 @@ typedef struct MlsResolver {
   MlsString summary;
   MlsString version;
   MlsString law;    /* the equation as text; may be empty */
-  MlsString source; /* who says so; may be empty */
+  MlsString source; /* citation; may be empty */
   const MlsField* inputs;
   uint64_t input_count;
   const MlsField* outputs;
@@ -265,7 +270,7 @@ typedef struct MlsBreak {
   MlsString id;       /* "MB007": never used for anything else */
   MlsString reason;   /* "infeasible_memory": one of a closed list, which may grow */
   MlsString severity; /* "error": there is no answer; "degraded": there is one, but not the full one */
-  MlsString text;     /* what the stage said */
+  MlsString text;     /* message of the stage */
   MlsString hint;
 } MlsBreak;
 MLS_LAST_MEMBER(MlsBreak, hint);
@@ -277,7 +282,7 @@ typedef struct MlsSweep {
   MLS_HEAD;
   const MlsHostApi* host;
   const void* user; /* of the MlsCallback */
-  MlsString title;  /* what is swept */
+  MlsString title;  /* name of the sweep */
   double done;      /* points */
   double total;
   double seconds_left; /* an estimate */
@@ -353,7 +358,7 @@ typedef struct MlsReason {
   MLS_HEAD;
   int32_t code;
   int32_t reserved_2;
-  MlsString op;       /* name of the operator, or of what is missing */
+  MlsString op;       /* name of the operator, or of the missing thing */
   MlsString location; /* of the first one */
   MlsString hint;     /* may be empty */
   double count;       /* how many there are */
@@ -368,10 +373,10 @@ typedef struct MlsSupportArgs {
   MlsCall* call;    /* for host->reason; every operator that is not supported gets one */
   const MlsProgram* program;
   MlsString device; /* one of the backend's */
-  int32_t effort;   /* that is asked for */
+  int32_t effort;   /* the requested effort */
   int32_t mode;
   int32_t verdict;     /* out */
-  int32_t effort_used; /* out: the highest it has, where more was asked for */
+  int32_t effort_used; /* out: at most the highest that the backend has */
 } MlsSupportArgs;
 MLS_LAST_MEMBER(MlsSupportArgs, effort_used);
 #define MLS_SUPPORT_ARGS_SIZE_1_1 MLS_SIZE_THROUGH(MlsSupportArgs, effort_used)
@@ -436,29 +441,29 @@ struct MlsHostApi {
   MlsStatus (*error_code)(const MlsHostApi*, const MlsError*);
   MlsString (*error_message)(const MlsHostApi*, const MlsError*); /* lives as long as the error */
   void (*error_destroy)(const MlsHostApi*, MlsError*);            /* null is legal */
-  /* Only inside register_all. All or nothing: one refusal, and nothing of the plugin is registered. */
+  /* Only inside register_all. If one registration is refused, nothing of the plugin is registered. */
   MlsError* (*add_resolver)(const MlsHostApi*, MlsRegistration*, const MlsResolver*);
   MlsError* (*add_unit)(const MlsHostApi*, MlsRegistration*, const MlsUnit*);
   MlsError* (*add_zoo)(const MlsHostApi*, MlsRegistration*, MlsString name,
                        MlsString yaml); /* text of a zoo file */
   MlsError* (*add_callback)(const MlsHostApi*, MlsRegistration*, const MlsCallback*);
-  /* The zoo, and figures of objects. Paths are those of the zoo's files: "memory.bandwidth",
-   * "compute.dense.fp16"; also "compute.peak_flops" and "size" (of weights, fp16). Numbers come in base
-   * units, which `text` names; a figure that is not known is MLS_NONE; a path that does not exist is
+  /* The zoo, and parameters of objects. Paths are those of the zoo's files: "memory.bandwidth",
+   * "compute.dense.fp16". Further paths are "compute.peak_flops" and "size" (of weights, fp16). Numbers come
+   * in base units, which `text` names. An unknown parameter is MLS_NONE. A path that does not exist gives
    * MLS_NOT_FOUND. */
   MlsError* (*zoo_count)(const MlsHostApi*, MlsString type, uint64_t* count);
   MlsError* (*zoo_at)(const MlsHostApi*, MlsString type, uint64_t index, const MlsObject** object);
   MlsError* (*zoo_find)(const MlsHostApi*, MlsString type, MlsString name, const MlsObject** object);
   MlsError* (*object_field)(const MlsHostApi*, const MlsObject*, MlsString path, MlsValue* value);
   MlsError* (*object_read)(const MlsHostApi*, const MlsObject*, void* user,
-                           MlsVisit visit); /* every known figure */
+                           MlsVisit visit); /* every known parameter */
   MlsError* (*convert)(const MlsHostApi*, double number, MlsString from, MlsString to, double* result);
   /* During a call of a resolver. */
   MlsString (*keep)(const MlsHostApi*, MlsCall*, MlsString text); /* a copy that lives until the call's end */
   void (*assume)(const MlsHostApi*, MlsCall*, MlsString name, MlsString value, MlsString source);
   void (*warn)(const MlsHostApi*, MlsCall*, MlsString text);
   void (*infeasible)(const MlsHostApi*, MlsCall*, MlsString reason, MlsString smallest_change);
-  /* A model that ships with the host, or of another plugin. A model may not ask solvers and optimizers. */
+  /* Evaluates a model of the host or of another plugin. A model may not call solvers and optimizers. */
   MlsError* (*evaluate)(const MlsHostApi*, MlsCall*, MlsString resolver, const MlsNamed* inputs,
                         uint64_t count, void* user, MlsVisit visit);
   int32_t (*cancel_requested)(const MlsHostApi*, MlsCall*);

@@ -1,16 +1,14 @@
 #pragma once
-/// Writes a plugin in C++: ordinary Model, Solver and Optimizer classes become the C table.
+/// Writes a plugin in C++: ordinary Model, Solver and Optimizer classes become the C table of the plugin.
 ///
-/// ```cpp
-/// struct RequiredBandwidthSolver : mlsysim::Solver<RequiredBandwidthSolver> { ... };
-/// MLSYSIM_PLUGIN(({.name = "acme-bandwidth", .space = "acme", .version = "1.0.0"})) {
-///   plugin.add<RequiredBandwidthSolver>();
-/// }
-/// ```
+///   struct RequiredBandwidthSolver : mlsysim::Solver<RequiredBandwidthSolver> { ... };
+///   MLSYSIM_PLUGIN(({.name = "acme-bandwidth", .space = "acme", .version = "1.0.0"})) {
+///     plugin.add<RequiredBandwidthSolver>();
+///   }
 ///
-/// Only C crosses: the library code that a plugin uses is its own private copy (link `mlsysim::plugin_sdk`,
-/// which is static, with everything hidden). Exceptions become errors; specs are copied figure by figure, so
-/// that neither side depends on the other's structs.
+/// Only C crosses. The library code that a plugin uses is its own private copy: link `mlsysim::plugin_sdk`, a
+/// static library with hidden symbols. Exceptions become errors. Specs are copied value by value.
+/// Example: the code above registers the resolver "acme/RequiredBandwidthSolver".
 
 #include <mlsysim/plugin/sdk_resolver.hpp>
 
@@ -36,7 +34,7 @@ struct About {
   std::vector<std::string> features{};  ///< for has_feature
 };
 
-/// Collects what a plugin registers, and is its table.
+/// Collects the registrations of a plugin, and makes its table.
 class Plugin {
  public:
   explicit Plugin(About about) : about_(std::move(about)) {}
@@ -49,7 +47,7 @@ class Plugin {
         std::make_unique<detail::Exported>(make_resolver(std::move(resolver)), about_.space, about_.version));
     return *this;
   }
-  /// The resolver that was added last holds something that only one may hold: MLS_OWN_EXCLUSIVE_PROCESS or
+  /// The resolver that was added last holds an exclusive resource: MLS_OWN_EXCLUSIVE_PROCESS or
   /// MLS_OWN_EXCLUSIVE_SYSTEM. @param resource its name: letters, digits, '_', '-' and '.'; empty: the
   /// resolver itself
   Plugin& exclusive(std::int32_t ownership, std::string_view resource = {}) {
@@ -66,8 +64,7 @@ class Plugin {
     zoo_.emplace_back(std::move(name), std::move(yaml));
     return *this;
   }
-  /// A backend: devices by their names in the zoo, and what it says about programs. @param query gives a
-  /// verdict
+  /// A backend: devices by their names in the zoo, and a support query. @param query gives a verdict
   /// @tparam Predict a Model that becomes a resolver like any other
   template <class Predict>
   Plugin& backend(const std::string& name, std::string summary, std::vector<std::string> devices,
@@ -102,7 +99,7 @@ class Plugin {
     row.writes = function;
     return *this;
   }
-  /// An observer of pipelines and sweeps; null for what it does not watch. What it throws is reported.
+  /// An observer of pipelines and sweeps. A null function observes nothing. An exception is reported.
   /// @param observe called with every event of a pipeline
   /// @param on_break with each stage without a full answer, by a host of version 1.3
   /// @param on_sweep with the progress of sweeps, by a host of version 1.3
@@ -270,7 +267,7 @@ class Plugin {
 
 }  // namespace mlsysim::plugin::sdk
 
-/// Defines the exported symbol; the block that follows fills `plugin`. What it throws makes the plugin
+/// Defines the exported symbol. The block that follows fills `plugin`. An exception in it makes the plugin
 /// unusable.
 #define MLSYSIM_PLUGIN(...)                                                                  \
   static void mlsysim_fill_plugin(mlsysim::plugin::sdk::Plugin& plugin);                     \

@@ -1,6 +1,10 @@
 #pragma once
-/// The host as the code of a C++ plugin sees it, and copies of the host's objects. Part of
-/// mlsysim_plugin.hpp.
+/// Host services for plugins in C++: logging, errors, zoo entries and parameters of host objects.
+///
+/// Objects of the host are copied value by value into structs of the plugin, so that neither side depends on
+/// the layout of the other. Numbers cross in base units. Part of mlsysim_plugin.hpp.
+/// Example: `figures(object)` of the H100 contains "memory.bandwidth" with number 3.35e12 and unit text
+/// "B/s".
 
 #include <mlsysim/plugin/mlsysim_plugin.h>
 #include <mlsysim/reflect/describe.hpp>
@@ -37,7 +41,7 @@ class Host {
     api_->error_destroy(api_, error);
     throw PluginError({.id = "mlsysim.plugin.200", .message = std::move(message)});
   }
-  /// The exception at work as an error of the C interface.
+  /// The current exception as an error of the C interface.
   [[nodiscard]] MlsError* error_of_exception() const noexcept {
     try {
       throw;
@@ -70,7 +74,7 @@ inline const MlsHostApi*& host_table() {
 }
 [[nodiscard]] inline Host host() { return Host(host_table()); }
 
-/// Copies of the host's objects, made figure by figure and owned here.
+/// Copies of the host's objects, made value by value and owned here.
 class Specs {
  public:
   /// The object as a struct of this plugin; null for null. @throws PluginError
@@ -165,15 +169,15 @@ class Specs {
 };
 
 namespace detail {
-/// Copies that live as long as the call at work.
+/// Copies that live as long as the current call.
 inline Specs*& specs_of_call() {
   thread_local Specs* specs = nullptr;
   return specs;
 }
 }  // namespace detail
 
-/// The host's entries of one type, in the order of the zoo, as structs that live until the end of the call at
-/// work.
+/// The host's entries of one type, in the order of the zoo, as structs that live until the end of the current
+/// call.
 /// @throws PluginError outside of a call
 template <ZooSpec T> [[nodiscard]] std::vector<const T*> zoo() {
   auto* specs = detail::specs_of_call();
@@ -193,7 +197,7 @@ template <ZooSpec T> [[nodiscard]] std::vector<const T*> zoo() {
   return out;
 }
 
-/// One figure of an object, as the zoo's files name it; numbers in base units.
+/// One parameter of an object, named as in zoo files. Numbers are in base units.
 struct NamedFigure {
   std::string path;
   std::int32_t kind;  ///< MLS_NUMBER, MLS_FLAG, MLS_STRING or MLS_OBJECT
@@ -201,7 +205,7 @@ struct NamedFigure {
   std::string text;  ///< a text, or the unit of a number
   bool flag;
 };
-/// Every known figure of an object. @throws PluginError
+/// Every known parameter of an object. @throws PluginError
 [[nodiscard]] inline std::vector<NamedFigure> figures(const MlsObject* object) {
   std::vector<NamedFigure> out;
   const auto h = host();
@@ -212,7 +216,7 @@ struct NamedFigure {
   return out;
 }
 
-/// A support query at work: what is asked, and where reasons go.
+/// A support query: its arguments, and the receiver of reasons.
 class SupportQuery {
  public:
   explicit SupportQuery(const MlsSupportArgs& args) : args_(args) {}

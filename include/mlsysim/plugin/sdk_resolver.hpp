@@ -1,5 +1,10 @@
 #pragma once
-/// A resolver class behind the C interface. Part of mlsysim_plugin.hpp.
+/// A C++ resolver class behind the C interface: its fields become MlsField rows, and `solve` converts the
+/// values.
+///
+/// Quantities cross in base units, so that nothing is rounded. Exceptions become errors of the interface.
+/// Part of mlsysim_plugin.hpp.
+/// Example: a field in "ms" is declared with unit "s" and display "ms", so that 5 ms crosses as 0.005.
 
 #include <mlsysim/plugin/sdk_host.hpp>
 #include <mlsysim/resolver_api/input_guard.hpp>

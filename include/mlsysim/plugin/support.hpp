@@ -1,5 +1,11 @@
 #pragma once
-/// Does a backend run a program on a device? Yes, no or maybe, with every reason.
+/// Answer of a plugin backend to the question whether it runs a program on a device: yes, no or maybe, with
+/// reasons.
+///
+/// A reason has a code, the operator, the number of its occurrences, a place in the source and a hint. In
+/// conservative mode, an operator that is not known to work counts as unsupported.
+/// Example: the backend of plugins/acme_npu/npu.cpp answers no to a bf16 program with a convolution, with the
+/// reason unknown_op and the hint "rewrite it as a product".
 
 #include <mlsysim/plugin/mlsysim_plugin.h>
 #include <mlsysim/reflect/choice.hpp>
@@ -10,13 +16,13 @@
 
 namespace mlsysim::plugin {
 
-/// One operator of a program; amounts are those of one execution.
+/// One operator of a program. Work and traffic are per execution.
 struct ProgramOp {
   std::string name, kind, precision{}, location{};
   double count = 1, work = 0, traffic = 0;  ///< times, FLOP, B
 };
 
-/// A program as a list of operators, whatever it was read from.
+/// A program as a list of operators.
 struct Program {
   std::string name;
   std::string format = "operators";  ///< or a representation with its version: "stablehlo:1.9.0"
@@ -39,7 +45,7 @@ enum class ReasonCode : std::uint8_t {
   version,
   other
 };
-/// Conservative: what is not known to work does not.
+/// How unknown cases count.
 enum class SupportMode : std::uint8_t { conservative, aggressive };
 
 struct SupportReason {
@@ -54,7 +60,7 @@ struct SupportAnswer {
   std::vector<SupportReason> reasons;
   std::int32_t effort_used = 0;
   SupportMode mode = SupportMode::conservative;
-  double seconds = 0;  ///< what asking cost
+  double seconds = 0;  ///< time of the query
 };
 
 }  // namespace mlsysim::plugin

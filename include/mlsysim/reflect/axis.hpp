@@ -1,5 +1,14 @@
 #pragma once
-/// Numbers in order, listed or as ranges: what one input takes along the axis of a grid or a space.
+/// The ordered numbers that one input takes along an axis of a grid or search space: a list or ranges.
+///
+///     linear:      x[i] = low + i (high - low) / (count - 1)
+///     logarithmic: x[i] = low (high / low)^(i / (count - 1))
+///     steps:       x[i] = first + i step
+///     ratios:      x[i] = first ratio^i
+///
+/// Numbers are in the canonical base unit. A range keeps its ends and its count, and computes a member when
+/// asked. Memory therefore does not depend on the length of a range.
+/// Example: `Axis::steps(8, 8, 4)` holds 8, 16, 24, 32, and its text is "8..32:4+8".
 
 #include <mlsysim/units/dimension.hpp>
 
@@ -11,12 +20,10 @@
 
 namespace mlsysim {
 
-/// How the members of a range between its two ends lie.
+/// Spacing of the members of a range between its two ends.
 enum class Spacing : std::uint8_t { linear, logarithmic };
 
-/// The numbers that one member may take, in order. Numbers that are listed are kept, of a range its ends and
-/// its count: member i is computed when it is asked for, so that memory does not depend on the length of a
-/// range. Copies share what is listed.
+/// Numbers in the order in which they were added. Copies share the list.
 class Axis {
  public:
   Axis() = default;
@@ -29,7 +36,7 @@ class Axis {
                                     Exponents exps = {});
   /// first, first + step, ...
   [[nodiscard]] static Axis steps(double first, double step, std::size_t count, Exponents exps = {});
-  /// first, first * ratio, ...: member i is first * ratio^i, rounded once.
+  /// first, first * ratio, ...: member i is first * pow(ratio, i), without accumulated rounding.
   [[nodiscard]] static Axis ratios(double first, double ratio, std::size_t count, Exponents exps = {});
 
   /// Appends one number, or those of another axis.
@@ -57,9 +64,9 @@ class Axis {
   [[nodiscard]] bool ascending() const;
   /// The member next to `x`; of equally near ones the first.
   [[nodiscard]] std::size_t nearest(double x) const;
-  /// The same numbers, listed where there are at most `most`: reading them is cheaper then.
+  /// This axis as a list where it has at most `most` members. A list is cheaper to read.
   [[nodiscard]] Axis listed_up_to(std::size_t most) const;
-  /// Bytes that it holds, those of copies that it shares included.
+  /// Bytes that it holds, including a list that copies share.
   [[nodiscard]] std::size_t memory() const;
   /// The exact text that defines the axis: "8 64", "1..64:7log".
   [[nodiscard]] std::string text() const;

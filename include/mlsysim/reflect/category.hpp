@@ -1,10 +1,12 @@
 #pragma once
-/// Members of a problem that are no numbers: categories decide which operations a law has, labels are told to
-/// the reader.
+/// Members of a problem that are not numbers: categories fix which operations a law performs, labels are
+/// texts for the reader.
 ///
 /// A problem lists its numbers in `fields()`, its categories in `categories()` and its labels in `labels()`.
 /// `problem_is_complete` fails to compile when a member is in none of the three. Keys of tapes, copies to
 /// another scalar and digests read these lists.
+/// Example: LinkForm has the categories levels, axes, reduces and algorithm. `append_key` packs them into 10
+/// bytes.
 
 #include <mlsysim/reflect/field.hpp>
 
@@ -75,8 +77,8 @@ template <class S> consteval bool problem_is_complete() {
   return true;
 }
 
-/// Appends what decides the operations of a problem, as bytes: all its categories, those of its tables too.
-/// Categories that are structs have an overload of their own or a table of categories.
+/// Appends all categories of a problem and of its tables as bytes. They decide its operations. Categories
+/// that are structs have an overload of their own or a table of categories.
 template <class S>
   requires(HasFields<S> || HasCategories<S>)
 void append_key(std::string& key, const S& s);

@@ -1,5 +1,8 @@
 #pragma once
-/// Enumerations that users write by name.
+/// Enumerations that users write by name: the name of a value, and the value of a name.
+///
+/// Names are the enumerators unless `names_of` lists others. Matching is exact.
+/// Example: `name_of(Fidelity::operator_level)` is "operator", and `choice_of<Fidelity>("op")` is empty.
 
 #include <array>
 #include <optional>
@@ -40,12 +43,12 @@ template <std::size_t N> struct ChoiceNames {
 template <class... Names> ChoiceNames(std::string_view, Names...) -> ChoiceNames<sizeof...(Names)>;
 
 /// The ChoiceNames of an enumeration. Specialize beside it:
-/// `template <> inline constexpr auto names_of<Colour> = ChoiceNames{"colour"};`
+/// `template <> inline constexpr auto names_of<Color> = ChoiceNames{"color"};`
 template <class E> inline constexpr auto names_of = nullptr;
 
-/// Names of the values of an enumeration, in order from 0: those of `names_of`. Or specialise with
-/// `static constexpr std::array<std::string_view, N> names{...}` and `static constexpr std::string_view
-/// what`.
+/// Names of the values of an enumeration, in order from 0, as `names_of` gives them. A specialization may
+/// define `static constexpr std::array<std::string_view, N> names{...}` and `static constexpr
+/// std::string_view what` instead.
 template <class E> struct Choices;
 template <class E>
   requires requires { names_of<E>.names; }

@@ -1,7 +1,10 @@
 #pragma once
-/// The field table seen at run time: names, units, kinds, offsets and erased access.
+/// The fields of a table struct at run time: names, units, ranges, offsets, and reading and writing without
+/// types.
 ///
 /// `describe<S>()` is built once from `S::fields()`. Nested table structs are flattened with dotted names.
+/// Example: `describe<Roofline::Inputs<double>>()[3]` is "bandwidth", a quantity shown in GB/s that must be
+/// above 0. `check_range` of it with -2e12 B/s throws: found -2000 GB/s, expected more than 0 GB/s.
 
 #include <mlsysim/reflect/member.hpp>
 #include <mlsysim/units/error.hpp>
@@ -29,7 +32,7 @@ struct FieldInfo {
   double low = -kUnbounded, high = kUnbounded;  ///< display unit
   bool open_low = false;
   bool integral = false;                        ///< a count
-  bool held = false;                            ///< a number of a law that nobody varies
+  bool held = false;                            ///< a number of a law that tools do not vary
   std::string_view object_type{};               ///< for objects
   std::span<const std::string_view> choices{};  ///< for choices
   Value default_value{};
@@ -71,9 +74,8 @@ template <TableStruct S> [[nodiscard]] std::span<const FieldInfo> describe() {
   return fields;
 }
 
-/// The field of this name or second name ("tpot", see detail/aliases.hpp), or of the same figure of a device
-/// alone
-/// ("hardware.tdp") or of a fleet's device ("fleet.node.accelerator.tdp"); null where there is none.
+/// The field of this name or second name ("tpot", see detail/aliases.hpp), or null. A parameter of a device
+/// is also found by its path below a device ("hardware.tdp") or a fleet ("fleet.node.accelerator.tdp").
 [[nodiscard]] const FieldInfo* find_field(std::span<const FieldInfo> fields, std::string_view name);
 
 /// Checks the range of a number in the field's base unit; throws DomainError naming field, value, range and

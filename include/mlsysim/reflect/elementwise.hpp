@@ -1,6 +1,11 @@
 #pragma once
-/// Operations on all members of a struct at once, from its field table. Each is one statement per member: the
-/// places of the members are constants.
+/// Adds and selects structs member by member, through their field tables.
+///
+///     add_members:    a.m = a.m + factor * b.m             for each member m
+///     select_members: r.m = select(condition, a.m, b.m)
+///
+/// The member pointers are constants, so each member costs one statement.
+/// Example: `add_members` of {1, 2} and {10, 20} with factor 3 gives {31, 62}.
 
 #include <mlsysim/reflect/field.hpp>
 
@@ -10,13 +15,12 @@
 namespace mlsysim {
 
 namespace detail {
-/// The place of member `I` of a table struct.
+/// The pointer to member `I` of a table struct.
 template <class S, std::size_t I> inline constexpr auto member_at = S::fields().template get<I>().member;
 /// The indices of its members.
 template <TableStruct S> using MemberIndices = std::make_index_sequence<decltype(S::fields())::size>;
 }  // namespace detail
 
-/// Adds `factor` times each member of `b` to that of `a`.
 template <TableStruct S, class T> constexpr void add_members(S& a, const S& b, const T& factor) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((a.*detail::member_at<S, I> += b.*detail::member_at<S, I> * factor), ...);
@@ -24,7 +28,7 @@ template <TableStruct S, class T> constexpr void add_members(S& a, const S& b, c
   (detail::MemberIndices<S>());
 }
 
-/// Chooses each member from `a` or `b`. The condition may be recorded.
+/// The condition may be recorded.
 template <TableStruct S, class C>
 [[nodiscard]] constexpr S select_members(const C& condition, const S& a, const S& b) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {

@@ -1,9 +1,10 @@
 #pragma once
 /// The field table: a struct lists its members once, and every tool reads that list.
 ///
-/// `MLSYSIM_FIELDS(Inputs, weights, capacity)` binds members to the vocabulary keys of the same names;
-/// `field(&Result::x, "x", "GB/s", "meaning")` is for a member that is nobody else's business. The table
+/// `MLSYSIM_FIELDS(Inputs, weights, capacity)` binds members to the vocabulary keys of these names.
+/// `field(&Result::x, "x", "GB/s", "meaning")` describes a member that no other struct shares. The table
 /// feeds direct calls, pipeline links, JSON, CSV, Python attributes, command-line options, schema and docs.
+/// Example: `field(&Inputs::bandwidth, key::bandwidth)` is a row "bandwidth" in GB/s, above 0, of a quantity.
 
 #include <mlsysim/reflect/key.hpp>
 #include <mlsysim/reflect/rows.hpp>
@@ -28,10 +29,10 @@ struct FieldRow {
   double high = kUnbounded;   ///< largest admissible value [display unit]
   bool open_low = false;      ///< `low` itself is not admissible
   bool integral = false;  ///< a count: only whole numbers are meant, derivatives are steps to the next one
-  bool per_unit = false;  ///< of a device's units: nothing can be said of it where their count is not known
-  bool summed = false;    ///< of a machine of equal parts it is the sum over them
+  bool per_unit = false;  ///< belongs to each unit of a device; not known where their count is not
+  bool summed = false;    ///< a machine of equal parts has the sum over its parts
   bool top = false;       ///< keeps its name, without a path, wherever its table is nested
-  bool held = false;      ///< a number of a law that nobody varies
+  bool held = false;      ///< a number of a law that tools do not vary
 };
 
 /// One row of a field table.
@@ -72,7 +73,7 @@ template <class S, class M> struct Field : FieldRow {
     f.integral = true;
     return f;
   }
-  /// Belongs to each of a device's units; where their count is not known a time is 0 and a number 1.
+  /// Belongs to each unit of a device. Where the count of units is not known, a time is 0 and a number 1.
   [[nodiscard]] constexpr Field of_each_unit() const {
     Field f = *this;
     f.per_unit = true;
@@ -84,7 +85,7 @@ template <class S, class M> struct Field : FieldRow {
     f.top = true;
     return f;
   }
-  /// Is a number that questions do not vary, because categories were settled from it.
+  /// Is a number that tools do not vary, because categories were derived from it.
   [[nodiscard]] constexpr Field fixed() const {
     Field f = *this;
     f.held = true;
@@ -99,7 +100,7 @@ template <class S, class M> struct Field : FieldRow {
 };
 
 namespace detail {
-/// The member type with the scalar replaced by double, and optional<> taken off: what a key is written for.
+/// The member type with the scalar replaced by double, and without optional<>: the type of a key.
 template <class M> struct plain { using type = M; };
 template <class M>
   requires(Scalar<M>)

@@ -1,8 +1,10 @@
 #pragma once
-/// How a table holds its numbers: as a file states them, or as laws read them.
+/// The two ways in which a table holds its numbers: `Stated`, optional as in a file, and `Numeric`, complete
+/// as laws read them.
 ///
-/// A table that is a template over its holder is both the part of a spec and the part of a view, so that one
-/// list of rows serves file, Python, axis and law.
+/// A table that is a template over its holder is part of a spec and of a numeric view. One list of rows then
+/// serves file, Python, sweep axis and law.
+/// Example: the initial value `H::from(1)` of a share is absent for `Stated` and 1 for `Numeric<double>`.
 
 #include <mlsysim/units/quantity.hpp>
 

@@ -1,6 +1,7 @@
 #pragma once
-/// Tables made of parts: groups of rows that several structs share are written once, as a template over the
-/// struct.
+/// Joins field tables: rows that several structs share are written once, as a template over the struct.
+///
+/// Example: `join(rows(a, b), rows(c))` has the rows a, b, c in this order.
 
 #include <mlsysim/reflect/field.hpp>
 #include <mlsysim/reflect/rows.hpp>

@@ -1,8 +1,10 @@
 #pragma once
-/// Keys: the vocabulary that links results to inputs.
+/// Keys of the shared vocabulary: the name, type, display unit, meaning and range of a value, written once.
 ///
-/// A key is written once, with its type, its display unit and its meaning. A member that is bound to a key of
-/// another dimension, or to a misspelt key, does not compile.
+/// A result links to inputs with its key. A member that is bound to a key of another dimension, or to a
+/// misspelled key, does not compile.
+/// Example: `Key<double>{"tp_size", "", "tensor-parallel degree"}.at_least(1).counted()` admits whole numbers
+/// from 1.
 
 #include <mlsysim/units/quantity.hpp>
 

@@ -1,5 +1,8 @@
 #pragma once
-/// Copies a table struct over double into the same struct over another scalar.
+/// Copies a table struct over double into the struct over another scalar, row by row of its table.
+///
+/// Only members in `fields()` are copied. Categories keep their defaults, see `copy_categories`.
+/// Example: a `Plan<double>` with `tp` 8 becomes a `Plan<Recorded>` whose `tp` is the constant 8.
 
 #include <mlsysim/reflect/field.hpp>
 
@@ -7,7 +10,7 @@
 
 namespace mlsysim {
 
-/// `View<T>` with the numbers of `View<double>`. Members that hold no scalar are copied.
+/// `View<T>` with the numbers of `View<double>`.
 template <class T, template <class> class View>
 [[nodiscard]] constexpr View<T> lift(const View<double>& from) {
   if constexpr (std::is_same_v<T, double>) {

@@ -1,8 +1,9 @@
 #pragma once
-/// Members of table structs, erased: what a member is, and how it is reached without its type.
+/// Members of table structs without their types: the form of a member, and access to it through functions.
 ///
-/// Whoever walks over structs (the zoo's reader and writer, its schema, digests, Python) is one function over
+/// The zoo's reader and writer, its schema, digests and Python walk over structs. Each is one function over
 /// these rows instead of a template for each struct.
+/// Example: in `field_table<HardwareNode>()` the row "memory" has the form `MemberForm::table`.
 
 #include <mlsysim/reflect/choice.hpp>
 #include <mlsysim/reflect/field.hpp>
@@ -20,13 +21,13 @@
 
 namespace mlsysim {
 
-/// Name under which pointers to `T` are known at the border; specialised beside each spec type.
+/// Name of the objects that pointers to `T` point to. Each spec type specializes it.
 template <class T> struct ObjectType;  // static constexpr std::string_view name
 
 struct FieldInfo;
 struct TableInfo;
 
-/// How a member holds what it holds.
+/// The form in which a member holds its value.
 enum class MemberForm : unsigned char {
   number,        ///< double
   quantity,      ///< Quantity<D>: the number in the base unit
@@ -47,12 +48,12 @@ struct MemberType {
   ValueKind kind = ValueKind::any;
   std::size_t size = 0;                         ///< [byte]
   Exponents exps{};                             ///< of a quantity
-  std::string_view what{};                      ///< what a choice chooses; the type of an object
+  std::string_view what{};                      ///< meaning of a choice; the type of an object
   std::span<const std::string_view> choices{};  ///< names of choices and slots
-  const MemberType* item = nullptr;             ///< what maybe, list and slots hold
+  const MemberType* item = nullptr;             ///< the type inside maybe, list and slots
   const TableInfo& (*table)() = nullptr;        ///< rows of a table
   std::size_t (*count)(const void*) = nullptr;  ///< items of maybe, list and slots
-  void* (*at)(void*, std::size_t) = nullptr;    ///< one of them
+  void* (*at)(void*, std::size_t) = nullptr;    ///< address of item i of maybe, list and slots
   void* (*append)(void*) = nullptr;             ///< a new last one of maybe and list
   void (*clear)(void*) = nullptr;               ///< of maybe and list
   std::size_t (*index)(const void*) = nullptr;  ///< position of a choice
@@ -199,7 +200,7 @@ template <class S> struct Blank {
   static S make() { return S{}; }
 };
 
-/// The MemberType of `M`; specialised where a type that is no part of the language is held.
+/// The MemberType of `M`. Specialized for types outside the core language.
 template <class M> struct TypeOf;
 
 template <class M> constexpr MemberType plain_type(MemberForm form) {

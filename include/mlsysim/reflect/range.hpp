@@ -1,5 +1,9 @@
 #pragma once
-/// The gate that every count passes, wherever it comes from, and the words for a range.
+/// The check that every count passes, and the words for an admissible range.
+///
+///     is_count(x) = |x| <= 1e15 and x = floor(x)
+///
+/// Example: `is_count(8)` holds, `is_count(2.5)` and `is_count(2e15)` do not.
 
 #include <mlsysim/reflect/key.hpp>
 
@@ -9,11 +13,11 @@
 
 namespace mlsysim {
 
-/// The largest count, 10^15: above 2^53 = 9.007e15 neighboring whole numbers are one double, so that what
-/// counts one by one or halves a range of counts would not end.
+/// The largest count. Above 2^53 = 9.007e15 neighboring whole numbers are one double, and a loop that counts
+/// one by one would not end.
 inline constexpr double kMostCount = 1e15;
 
-/// Whether a number counts something: whole, and at most kMostCount. False for NaN and infinities.
+/// False for NaN and infinities.
 [[nodiscard]] inline bool is_count(double x) { return std::fabs(x) <= kMostCount && x == std::floor(x); }
 
 /// "a value in [0, 1]", "at least 0 W", "a whole number from 1 to 1e+15"; ends are in the display unit.

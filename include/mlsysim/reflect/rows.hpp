@@ -1,8 +1,9 @@
 #pragma once
-/// The rows of a field table: a plain aggregate that costs little to compile.
+/// The rows of a field table: a heterogeneous list that can be built, counted, indexed and visited.
 ///
-/// `std::tuple` of thirty fields takes the compiler longer than all the rest of a header, because of the
-/// constraints on its constructors. This is the part of it that tables need: build, count, get, visit.
+/// It replaces `std::tuple`, whose constructors for thirty fields take longer to compile than the rest of a
+/// header.
+/// Example: `rows(a, b)` has size 2, and `get<1>()` is b.
 
 #include <cstddef>
 #include <utility>

@@ -1,5 +1,8 @@
 #pragma once
-/// Hands the fields of one table struct to another that knows fields of the same names.
+/// Copies the fields of one table struct into another struct with fields of these names.
+///
+/// Fields without a namesake keep their defaults.
+/// Example: {x: 1, y: 2} into a struct with the defaults {y: 7, z: 9} gives {y: 2, z: 9}.
 
 #include <mlsysim/reflect/field.hpp>
 
@@ -39,8 +42,8 @@ template <std::size_t I, class To, class From> constexpr void take_row(To& to, c
 }
 }  // namespace detail
 
-/// A `To` whose fields have the values of the fields of `from` with the same names; the others keep their
-/// defaults. Fields of one name must have one type, up to std::optional: anything else does not compile.
+/// A `To` with the fields of `from`. Fields of one name must have one type, up to std::optional. Other types
+/// do not compile.
 template <HasFields To, HasFields From> [[nodiscard]] constexpr To fields_of(const From& from) {
   To to{};
   [&]<std::size_t... I>(std::index_sequence<I...>) { (detail::take_row<I>(to, from), ...); }

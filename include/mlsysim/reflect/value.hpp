@@ -1,5 +1,7 @@
 #pragma once
-/// Values at the border: what a field holds when its type is known only at run time.
+/// The value of a field whose type is known only at run time: a number, flag, text, object or nothing.
+///
+/// Example: a bandwidth of 3.35 TB/s is the double 3.35e12 (B/s), and the precision bf16 is the text "bf16".
 
 #include <mlsysim/units/dimension.hpp>
 

@@ -1,10 +1,10 @@
 #pragma once
 /// The vocabulary: every name that results and inputs share, written once with its type, unit and meaning.
 ///
-/// A result field links to an input of the same key. Add a key here when two resolvers speak of the same
-/// thing, with the range that nearly all of them admit; use `field(&S::x, "x", "unit", "meaning")` for what
-/// only one struct knows. Users may open the namespace `mlsysim::key` in their own headers to add keys of
-/// their own.
+/// A result field links to an input with its key. A value that two resolvers share gets a key here, with the
+/// range that nearly all of them admit. A value of one struct uses `field(&S::x, "x", "unit", "meaning")`.
+/// Users may open the namespace `mlsysim::key` in their own headers to add keys.
+/// Example: `key::itl` is "itl", a time shown in ms, "inter-token latency".
 
 #include <mlsysim/fwd.hpp>
 #include <mlsysim/reflect/key.hpp>

@@ -1,5 +1,10 @@
 #pragma once
-/// Derivations for readers and programs.
+/// Renders the derivation of a number as text, Markdown, JSON, CSV, HTML or LaTeX.
+///
+/// JSON (schema "mlsysim/explanation@1") holds a tree of law calls with inputs, results, operations and inner
+/// calls. Brief text writes out a law once and names its later calls "again, as above".
+/// Example: the derivation of cost_per_token contains one call of the law CostPerToken. That of itl contains
+/// MatmulTime, AttentionTime and SoftRoofline.
 
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/report/render_options.hpp>
@@ -8,10 +13,8 @@
 
 namespace mlsysim {
 
-/// Text: the number, what was handed in, the terms and figures of a scenario, then the derivation law by law;
-/// brief, a law that is called many times is written out once. Markdown: the same with tables. JSON, schema
-/// "mlsysim/explanation@1": the derivation as a tree of calls, each with its inputs, results, operations and
-/// the calls inside it. CSV: the operators of the pass where the number is a sum over operators, else one
+/// Text and Markdown: the number, the given inputs, the terms of a scenario and its parameters, then the
+/// derivation law by law. CSV: the operators of the pass where the number is a sum over operators, else one
 /// line for each input and result of each call.
 [[nodiscard]] std::string render(const Explanation& explanation, const RenderOptions& options);
 /// The text above the laws, and the laws with their equations as MathML: a part of an HTML page.

@@ -1,5 +1,10 @@
 #pragma once
-/// Answers of the tools, for readers and programs.
+/// Renders the answers of sensitivity, solve, uncertainty, compare and search as text, Markdown, JSON or CSV.
+///
+/// Brief text starts with the verdict. JSON has a schema name for each kind of answer. The JSON of a search
+/// contains no run times, so equal answers have equal bytes.
+/// Example: comparing ITL 20 ms (first) with 15 ms (second): "ITL: 15 ms instead of 20 ms (-25 %). The second
+/// is better."
 
 #include <mlsysim/explore/ask/compare.hpp>
 #include <mlsysim/explore/ask/intervals.hpp>
@@ -19,7 +24,7 @@ namespace mlsysim {
 [[nodiscard]] std::string render(const SensitivityReport& report, const RenderOptions& options);
 /// The answer with all solutions. JSON, schema "mlsysim/solve@1". CSV: one line per solution.
 [[nodiscard]] std::string render(const SolveAnswer& answer, const RenderOptions& options);
-/// Results with their spread and what it is made of. JSON, schema "mlsysim/uncertainty@1".
+/// Results with their spread and the share of each uncertain input. JSON, schema "mlsysim/uncertainty@1".
 [[nodiscard]] std::string render(const UncertaintyReport& report, const RenderOptions& options);
 /// The terms of a difference, largest first; in brief text behind the verdict. JSON, schema
 /// "mlsysim/difference@1".
@@ -29,9 +34,10 @@ namespace mlsysim {
 /// The best points, or the front, as a table; its footer counts points and says what excludes them.
 [[nodiscard]] Table points_table(const ExploreAnswer& answer);
 /// Renders the points. JSON, schema "mlsysim/exploration@1": counts, constraints with their smallest
-/// relaxation, points, certificate. It holds no time, so that equal answers have equal bytes.
+/// relaxation, points, certificate.
 [[nodiscard]] std::string render(const ExploreAnswer& answer, const RenderOptions& options);
-/// Why there is none. JSON: {feasible: false, reason, smallest_change, facts}.
+/// Why there is no answer. JSON, schema "mlsysim/infeasible@1": feasible (false), reason, smallest_change,
+/// facts.
 [[nodiscard]] std::string render(const Infeasible& why, const RenderOptions& options);
 
 }  // namespace mlsysim

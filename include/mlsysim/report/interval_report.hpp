@@ -1,5 +1,12 @@
 #pragma once
-/// Intervals for readers and programs.
+/// Renders prediction intervals: the range, its parts from the zoo and from the model error, and the
+/// measurements behind.
+///
+///   part = 100 % * (low / value - 1) .. 100 % * (high / value - 1)
+///
+/// Example: ITL 15.2 ms with the 80 % range 14.1 to 18.4 ms, zoo ranges 15.0 to 15.5 ms and model error
+/// factors 0.93 to 1.2: the row shows "-1.3 % .. +2 %" by ranges of the zoo and "-7 % .. +20 %" by error of
+/// the model.
 
 #include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/report/render_options.hpp>
@@ -9,8 +16,7 @@
 
 namespace mlsysim {
 
-/// One row a number: its interval, the parts of the zoo's ranges and of the model's error, and on which
-/// measurements the latter rests. JSON, schema "mlsysim/intervals@1".
+/// One row for each number. JSON, schema "mlsysim/intervals@1".
 [[nodiscard]] std::string render(std::span<const NumberInterval> intervals, const RenderOptions& options);
 
 /// A report with the intervals of its numbers: below it in text and markdown, under the key "intervals" in

@@ -1,5 +1,8 @@
 #pragma once
-/// How answers are shown.
+/// Options of every renderer: output format, verbosity, color, width and digits.
+///
+/// Text and Markdown round numbers to `digits` significant digits. JSON and CSV keep numbers exact.
+/// Example: 0.0123456789 s with digits 4 is "12.35 ms" in text.
 
 #include <mlsysim/reflect/choice.hpp>
 
@@ -14,13 +17,12 @@ namespace mlsysim {
 enum class OutputFormat : std::uint8_t { text, json, markdown, csv };
 template <> inline constexpr auto names_of<OutputFormat> = ChoiceNames{"output format"};
 
-/// Whether lists that a reader rarely needs are written out in text and markdown. JSON always has them.
+/// Whether text and Markdown include the lists that a reader rarely needs. JSON always includes them.
 enum class Verbosity : std::uint8_t { brief, verbose };
 /// Whether text may hold the color codes of terminals.
 enum class Colour : std::uint8_t { off, on };
 
-/// Options of every renderer. Numbers are rounded to `digits` significant digits in text and markdown; in
-/// JSON and CSV they read back as the same double.
+/// Options of a renderer. The defaults give brief text without color.
 struct RenderOptions {
   OutputFormat format = OutputFormat::text;
   Verbosity verbosity = Verbosity::brief;

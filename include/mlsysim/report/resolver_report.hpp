@@ -1,5 +1,9 @@
 #pragma once
-/// Resolvers, for readers and programs.
+/// Renders resolvers: a table of the registry, and one resolver with inputs, outputs, equation, source and
+/// fallacies.
+///
+/// Example: the text of Roofline starts with "Roofline (model)" and the line
+///   law      time = max(work / peak, traffic / bandwidth)
 
 #include <mlsysim/report/render_options.hpp>
 #include <mlsysim/report/table.hpp>

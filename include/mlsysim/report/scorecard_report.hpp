@@ -1,5 +1,11 @@
 #pragma once
-/// The scorecard of a scenario, for readers and programs.
+/// Renders the scorecard of a scenario: feasibility, performance and macro numbers with their assumptions.
+///
+/// Brief text fits on one screen: the verdict, then memory, latency, throughput, cost and energy, and at most
+/// three notes. Verbose text lists every metric under its key. JSON has flat keys f_, p_ and m_, and the
+/// levels in base units.
+/// Example: `flat_key("feasibility", "memory_used")` is "f_memory_used_gb", and ("macro", "tco") gives
+/// "m_tco_usd".
 
 #include <mlsysim/engine/plan_assertion.hpp>
 #include <mlsysim/engine/scorecard.hpp>
@@ -22,15 +28,14 @@ namespace mlsysim {
 [[nodiscard]] std::string render(const SystemEvaluation& evaluation, const RenderOptions& options,
                                  std::span<const AssertionResult> assertions = {});
 
-/// The scorecard on one screen, for readers: the verdict in the first line, then memory, latency, throughput,
-/// cost and energy in words, what was assumed, and at most three notes. Twenty lines, more only for
-/// assertions, remedies and resolvers that were asked besides.
+/// The scorecard on one screen. It has at most twenty lines, more only for assertions, remedies and further
+/// resolvers.
 /// @param intervals ranges that stand beside their numbers
 [[nodiscard]] std::string brief_card(const SystemEvaluation& evaluation, const RenderOptions& options,
                                      std::span<const AssertionResult> assertions = {},
                                      std::span<const NumberInterval> intervals = {});
 
-/// The flat JSON key of a metric: ("feasibility", "memory_used") gives "f_memory_used_gb".
+/// The flat JSON key of a metric.
 [[nodiscard]] std::string flat_key(std::string_view level, std::string_view metric);
 
 }  // namespace mlsysim

@@ -1,5 +1,10 @@
 #pragma once
-/// A table of values with units, shown in every format.
+/// A table of values with units, rendered as text, Markdown, CSV or JSON.
+///
+/// Cells hold base units. CSV and JSON convert to the unit of the column. Text picks a unit that suits the
+/// size.
+/// Example: the cell 3.35 TB/s in a column "bandwidth" with the unit GB/s is "3.35 TB/s" in text, and 3350
+/// under the head "bandwidth [GB/s]" in CSV.
 
 #include <mlsysim/reflect/value.hpp>
 #include <mlsysim/report/render_options.hpp>
@@ -10,7 +15,7 @@
 
 namespace mlsysim {
 
-/// A table for readers and programs. Numbers are kept in base units and shown in the unit of their column.
+/// A table with its columns and rows.
 struct Table {
   struct Column {
     std::string name;
@@ -40,9 +45,8 @@ struct Table {
 
 /// The table in the format of the options.
 ///
-/// Text: columns padded, numbers to the right, each quantity in the unit that suits its size. Markdown: the
-/// same as a pipe table. CSV (RFC 4180): header "name [unit]", numbers exact. JSON: {schema, title, columns,
-/// rows}.
+/// Text: columns padded, numbers to the right. Markdown: a pipe table with the texts of that form. CSV
+/// (RFC 4180): header "name [unit]", numbers exact. JSON: {schema, title, columns, rows}.
 /// @throws UnitError, DimensionError when a column's unit does not suit its cells
 [[nodiscard]] std::string render(const Table& table, const RenderOptions& options);
 

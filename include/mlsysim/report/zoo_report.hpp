@@ -1,5 +1,10 @@
 #pragma once
-/// Entries of the zoo, for readers and programs.
+/// Tables, search and full listings of zoo entries.
+///
+/// A search ranks equal names and aliases first, then those that contain the words, then titles. Near misses
+/// appear only without such a match.
+/// Example: in a zoo with the devices Alpha (alias A1) and Beta, a search for "A1" finds Alpha and one for
+/// "Bata" Beta.
 
 #include <mlsysim/report/render_options.hpp>
 #include <mlsysim/report/table.hpp>
@@ -11,17 +16,17 @@
 
 namespace mlsysim {
 
-/// The entries of a kind with their main figures; of all kinds, by name, when `kind` is empty.
+/// The entries of a kind with their main parameters. An empty `kind` lists the names of all kinds.
 /// @throws LookupError for an unknown kind, with near misses
 [[nodiscard]] Table zoo_table(const Zoo& zoo, std::string_view kind);
 
-/// Entries whose name, alias or title holds the words, or is near to them; nearest first.
+/// Entries that match the words, best first.
 [[nodiscard]] std::vector<const Entry*> search_zoo(const Zoo& zoo, std::string_view words);
 /// Name, kind and title of entries.
 [[nodiscard]] Table entry_table(std::span<const Entry* const> entries);
 
-/// Every figure of an entry as it was authored, with its source, and how doubts were settled.
-/// JSON, schema "mlsysim/entry@1": each figure with authored text, base value and source.
+/// Every parameter of an entry as it was written, with its source, and how doubts were settled.
+/// JSON, schema "mlsysim/entry@1": each parameter with its text, base value and source.
 [[nodiscard]] std::string render(const Zoo& zoo, const Entry& entry, const RenderOptions& options);
 
 }  // namespace mlsysim

@@ -1,5 +1,14 @@
 #pragma once
-/// Traffic as people record it: lengths of prompts and answers, arrivals and shared prefixes, as fitted laws.
+/// Reads recorded traffic: lengths of prompts and answers, arrivals and shared prefixes, with fitted
+/// distributions.
+///
+///   arrival rate = (requests - 1) / (last arrival - first arrival)        cv = deviation / mean of the gaps
+///
+/// Formats: Mooncake, Azure, lists of lengths, and results of vLLM bench, GenAI-Perf and GuideLLM, plain or
+/// gzip. A file is read in one pass and constant memory. Shared prefixes assume a cache that evicts nothing.
+/// Example: four Mooncake lines at 0, 0.5, 1.5 and 4.5 s with prompts of 1200, 1100, 900 and 1030 tokens. The
+/// mean prompt has 1057.5 tokens, and 0.667 requests/s arrive. Blocks 1 2 3, 1 2 4, 1 5 and 1 2 3 of 512
+/// tokens share 60.7 % of the prompt tokens.
 
 #include <mlsysim/request_trace/laws.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -18,9 +27,9 @@ template <>
 inline constexpr auto names_of<TrafficFormat> =
     ChoiceNames{"form of traffic", "mooncake", "azure", "lengths", "vllm-bench", "genai-perf", "guidellm"};
 
-/// Some numbers of a file: what was counted, and the laws that were fitted to it, the closest first.
+/// The distribution of one quantity in a file, and the laws that were fitted to it, the closest first.
 ///
-/// Means, deviations and ends are exact; quantiles come from bins that are exact below 512 and 0.4 % wide
+/// Means, deviations and ends are exact. Quantiles come from bins that are exact below 512 and 0.4 % wide
 /// above.
 struct CountedSpread {
   double count = 0, mean = 0, deviation = 0, least = 0, most = 0;
@@ -73,7 +82,7 @@ struct TrafficHow {
 };
 
 /// Reads a file in one pass and constant memory, plain or gzip.
-/// @throws InputError that names the file and the line for what is no traffic
+/// @throws InputError that names the file and the line where it is not traffic
 [[nodiscard]] RecordedTraffic read_traffic(const std::filesystem::path& file, const TrafficHow& how = {});
 
 /// Inputs that a trace gives, as key and text: seq_len, output_tokens, cached_prefix_len, arrival_rate,

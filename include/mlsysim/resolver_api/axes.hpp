@@ -1,5 +1,9 @@
 #pragma once
-/// Spaces of numbers: axes, and the grid of all their combinations as table structs.
+/// Axes of numbers or quantities, and the grid of all their combinations as candidates of a search.
+///
+///   grid.size() = product of axis sizes      the last axis runs fastest
+///
+/// Example: `Grid<Plan>{divisors_of(8), range(1, 3)}` has 4 x 3 = 12 points, and `grid[4]` is {2, 2}.
 
 #include <mlsysim/reflect/axis.hpp>
 #include <mlsysim/reflect/describe.hpp>
@@ -13,11 +17,11 @@
 
 namespace mlsysim {
 
-/// These numbers.
+/// An axis of these numbers.
 template <class... N>
   requires(std::is_arithmetic_v<N>&&...)
 [[nodiscard]] Axis choices(N... numbers) { return {{static_cast<double>(numbers)...}, Exponents{}}; }
-/// These quantities, all of one dimension.
+/// An axis of these quantities, all of one dimension.
 template <class D, class... Q>
   requires(std::is_same_v<Q, Quantity<D, double>>&&...)
 [[nodiscard]] Axis choices(const Quantity<D, double>& first, const Q&... more) {
@@ -32,8 +36,7 @@ namespace detail {
 void check_axes(std::span<const FieldInfo> fields, std::span<const Axis> axes);
 }
 
-/// All combinations of axes, as table structs `P` over double; the last member runs fastest. A point is its
-/// index.
+/// All combinations of axes, as structs `P` with a field table over double. A point is made from its index.
 template <class P> class Grid {
  public:
   /// One axis per member of `P`, in the order of its table. @throws InputError or DimensionError where they

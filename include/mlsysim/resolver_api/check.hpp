@@ -1,5 +1,12 @@
 #pragma once
-/// The check of a solver's answer: the framework puts it back into the equation.
+/// Check of a solver's answer: the answer is put back into the equation and compared with the target.
+///
+///   residual = |found - target| / |target|      passed = residual <= tolerance (1e-9)
+///
+/// A count passes when n meets the target and n - 1 does not. A gradient is compared with a central
+/// difference (1e-5).
+/// Example: 10 ms asked and 10.1 ms found gives residual 0.01 and fails. f = x^3 at 2 passes with the claim
+/// 12 and fails with 11.
 
 #include <mlsysim/reflect/choice.hpp>
 #include <mlsysim/units/any_quantity.hpp>

@@ -1,5 +1,9 @@
 #pragma once
-/// Resolvers that are made at run time, for Python and plugins.
+/// Resolver that is described at run time by field lists and a function, as Python and plugins define it.
+///
+/// Values are checked against kind, dimension and range on the way in and out.
+/// Example: "Halver" with an input `time` in ms and an output `half` in ms gives 5 ms for 10 ms. A result in
+/// GB throws DimensionError.
 
 #include <mlsysim/resolver_api/dynamic_value.hpp>
 #include <mlsysim/resolver_api/resolver.hpp>

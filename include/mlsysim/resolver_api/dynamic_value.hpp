@@ -1,5 +1,9 @@
 #pragma once
-/// Values with their dimension: what resolvers made at run time take and give.
+/// A value with its dimension at run time, as Python, plugins and records exchange it.
+///
+/// Example: `DynamicValue(10 * unit::ms)` holds 0.01 and the exponents of time. Written to a time field it is
+/// stored. The bare number 10 throws DimensionError, and -1 ms in a field that must be positive throws
+/// DomainError.
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/units/any_quantity.hpp>
@@ -11,7 +15,7 @@
 
 namespace mlsysim {
 
-/// A value at the border, with the dimension of its number.
+/// A number, flag, text, object or absent value. A number has the dimension `exps`, in base units.
 struct DynamicValue {
   Value value;
   Exponents exps{};

@@ -1,5 +1,8 @@
 #pragma once
-/// The checked way to run a resolver: ranges before, residual after, and a report.
+/// Checked run of a resolver: input ranges, solve, finite results, verification of solvers, and a report.
+///
+/// Example: `evaluate(RequiredBandwidthSolver{}, {.workload = &llama, .target_latency = 10_ms})` gives 1606
+/// GB/s for 8.03e9 fp16 parameters, with a residual below 1e-12. A target of 0 ms throws DomainError.
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/resolver_api/input_guard.hpp>
@@ -110,9 +113,6 @@ template <class R> Verification verification_of(const R& r, const inputs_of<R>& 
 }  // namespace detail
 
 /// Checks the inputs, solves, and checks the answer of a solver.
-///
-/// Inputs are written in place: `evaluate(RequiredBandwidthSolver{}, {.workload = &llama, .target_latency =
-/// 10_ms})`.
 /// @throws DomainError, InputError for inputs that are out of range or missing; SolverError for a result
 /// that is not finite
 template <class R>

@@ -1,12 +1,11 @@
 #pragma once
-/// The language of expressions: objectives and constraints of a search, conditions to solve, columns of
-/// measured tables.
+/// Expressions over named quantities: objectives and constraints of a search, conditions to solve, table
+/// columns.
 ///
-/// `ttft <= 500 ms`, `cost_per_token`, `max(ttft, 10 * itl) < 2 s or batch_size == 1`, `gpus / (tp * pp)`.
-/// Names are those of the inputs and results of what is asked, or the columns of a table;
-/// docs/reference/expressions.md has the whole grammar. A unit stands right after its number and reaches as
-/// far as it reads as one. Dimensions are checked when the text is read, so that evaluating never fails.
-/// Truth is 1 and 0.
+/// Names are inputs and results of the question, or columns of a table. A unit follows its number directly.
+/// Dimensions are checked when the text is read, so evaluation cannot fail. Truth is 1 or 0.
+/// docs/reference/expressions.md has the whole grammar.
+/// Example: `max(ttft, 10 * itl) < 2 s or batch_size == 1` is 1 for ttft 1.3 s and itl 11 ms.
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/tape/interval.hpp>
@@ -23,8 +22,9 @@ namespace mlsysim {
 
 struct Recorded;
 
-/// Names that an expression may use. Of fields, slot i is `fields[i]` of the inputs, then of the results. Of
-/// n columns, slot i is the number in column i, and slot n + i is 1 where the column holds one, else 0.
+/// Names that an expression may use. For fields, slot i is `fields[i]` of the inputs, then of the results.
+/// For n columns, slot i is the number in column i, and slot n + i is 1 where the column holds a number, else
+/// 0.
 struct ExpressionScope {
   std::span<const FieldInfo> inputs, results;
   std::span<const std::string> columns{};
@@ -93,7 +93,7 @@ class Expression {
   template <class T> [[nodiscard]] static T unary(Op op, const T& x);
   template <class T> [[nodiscard]] static T binary(Op op, const T& a, const T& b);
   template <class T> [[nodiscard]] T run(std::span<const T> slots) const;
-  /// Whether it is 1 or 0 by what it says.
+  /// Whether the last operation is a comparison, `and` or `or`.
   [[nodiscard]] bool truth() const { return !steps_.empty() && steps_.back().op >= Op::equal; }
 
   std::string text_;
@@ -107,8 +107,7 @@ class Expression {
 /// How the two sides of a constraint must compare.
 enum class Comparison : std::uint8_t { at_most, at_least, below, above, equal };
 
-/// `left relation right`; where comparisons are joined by `and` and `or`, or where two values must differ,
-/// their truth is the left side and must be at least 1.
+/// `left relation right`. Comparisons joined by `and` or `or`, and tests of difference, become `truth >= 1`.
 class ConstraintExpression {
  public:
   /// @throws as Expression::parse; InputError where nothing is compared

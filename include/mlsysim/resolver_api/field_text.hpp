@@ -1,5 +1,7 @@
 #pragma once
-/// Values of fields as text for readers.
+/// Formats field values as text in their display unit.
+///
+/// Example: 0.01 s in a field shown in ms reads "10 ms". A plan struct reads "tp_size=4, pp_size=3".
 
 #include <mlsysim/reflect/describe.hpp>
 

@@ -1,5 +1,9 @@
 #pragma once
-/// The border of a resolver: ranges, finiteness and missing objects, checked from a table made once.
+/// Checks the inputs and results of a resolver: ranges, whole counts, finiteness and missing objects.
+///
+/// The check runs over a table that is made once per resolver type.
+/// Example: `devices` with `.at_least(1).counted()` accepts 2 and refuses 1.5, 0, NaN and infinity with
+/// DomainError.
 
 #include <mlsysim/reflect/describe.hpp>
 
@@ -11,7 +15,7 @@
 
 namespace mlsysim {
 
-/// Admissible range of a number, in the canonical base unit; counts are whole.
+/// Range that a number may have, in the base unit.
 struct BaseRange {
   double low = -kUnbounded;
   double high = kUnbounded;

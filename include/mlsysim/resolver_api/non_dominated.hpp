@@ -1,5 +1,11 @@
 #pragma once
-/// The Pareto front of points that come one after the other. Every objective is made small.
+/// Pareto front of points with several objectives, all minimized.
+///
+/// A point beats another when it is no larger in every objective and smaller in one, or equal with a lower
+/// index. Cost for n points (Kung, Luccio and Preparata 1975): n log n comparisons up to three objectives, n
+/// (log n)^(d - 1) for d more.
+/// Limits: infinities are allowed, NaN is not.
+/// Example: (1, 5), (2, 3), (2, 4), (4, 1), (5, 5) have the front (1, 5), (2, 3), (4, 1).
 
 #include <cstddef>
 #include <cstdint>
@@ -8,21 +14,17 @@
 
 namespace mlsysim {
 
-/// Positions of the points that no other beats, in lexicographic order of their values: a point beats another
-/// when it is no larger in every objective and smaller in one, or equal in all with a lower index.
-///
-/// n points take n log n comparisons for up to three objectives (Kung, Luccio, Preparata 1975), and n (log
-/// n)^(d-1) for d more.
-/// @param values     of all points one after the other, `objectives` each; infinities count, NaN must not
-/// occur
-/// @param indices    one for each point
+/// Positions of the points on the front, in lexicographic order of their values.
+/// @param values values of all points one after the other, `objectives` each
+/// @param indices one for each point
 [[nodiscard]] std::vector<std::uint32_t> non_dominated(std::span<const double> values,
                                                        std::span<const std::uint64_t> indices,
                                                        std::size_t objectives);
 
-/// The front so far of points that are added one by one. Points that may be on it wait until there are as
-/// many as the front has, then both are reduced at once: the bounds of `non_dominated` hold for all points
-/// together, and memory is that of twice the front. The order of adding does not matter.
+/// The front of points that are added one by one, in any order.
+///
+/// New points wait until they are as many as the front, and both are then reduced at once. The cost above
+/// holds for all points together, and memory is at most twice the front.
 class NonDominated {
  public:
   struct Entry {

@@ -1,5 +1,9 @@
 #pragma once
-/// Assumptions and warnings that a resolver writes down while it works.
+/// Assumptions and warnings that a resolver records while it solves.
+///
+/// Without a collector a note costs one branch, and its text is not made. An assumption with equal name,
+/// value and source is kept once.
+/// Example: `notes.assume("y", 3 * unit::ms, "measured")` is kept and later reads "y", "3 ms", "measured".
 
 #include <mlsysim/resolver_api/break_reason.hpp>
 #include <mlsysim/units/any_quantity.hpp>
@@ -129,8 +133,7 @@ struct NoteBook {
   std::size_t filtered_ = 0;
 };
 
-/// The second argument of a `solve` that reports assumptions and warnings. Without a collector a note costs
-/// one branch.
+/// The second argument of a `solve` that reports assumptions and warnings.
 class Notes {
  public:
   /// Notes that are dropped.

@@ -1,5 +1,8 @@
 #pragma once
-/// A result, or the reason why there is none. Infeasible is an answer, never an exception.
+/// A result, or the reason why there is none. "Infeasible" is a value here, not an exception.
+///
+/// Example: a model of 141 GB on a device of 80 GB gives an Outcome that is false, with `why()->reason`
+/// "weights do not fit". `value()` then throws SolverError "infeasible: weights do not fit".
 
 #include <mlsysim/units/error.hpp>
 

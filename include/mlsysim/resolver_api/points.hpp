@@ -1,9 +1,9 @@
 #pragma once
-/// Counts, reasons, best points and nearest misses that every search keeps of the points it evaluates.
+/// Counts, skip reasons, best points and nearest misses that a search keeps of the points it evaluates.
 ///
-/// The searches of resolvers (`Search`) and those of spaces (`explore`) count with these. Adding points in
-/// any order, or joining parts in any order, gives the same; of equal points the one with the lower index
-/// wins.
+/// `Search` (resolvers) and `explore` (spaces) both use them. The order of adding or merging does not matter,
+/// and of equal points the one with the lower index wins.
+/// Example: a TopK of 2 that receives 4, 2, 3 keeps 2 and 3, and its threshold is 3.
 
 #include <cmath>
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace mlsysim {
 
-/// Points by what became of them.
+/// Points by outcome.
 struct PointCounts {
   double feasible = 0;    ///< meet every constraint
   double infeasible = 0;  ///< miss one
@@ -35,7 +35,7 @@ struct PointCounts {
   [[nodiscard]] double total() const { return feasible + infeasible + not_finite + skipped; }
 };
 
-/// The k smallest values.
+/// The k smallest values with their indices.
 class TopK {
  public:
   using Entry = std::pair<double, std::uint64_t>;  ///< value, index
@@ -52,13 +52,12 @@ class TopK {
   std::vector<Entry> entries_;
 };
 
-/// The points that one constraint excludes, and of those that miss nothing else the one that misses it by
-/// least.
+/// Points that one constraint excludes, and the nearest of those that miss nothing else.
 struct NearMiss {
   double violated = 0;       ///< points that miss it
   double alone = 0;          ///< points that miss only this one
-  double excess = HUGE_VAL;  ///< of the nearest of these: by how much it misses
-  double left = 0;           ///< and its value, to which the constraint would have to be relaxed
+  double excess = HUGE_VAL;  ///< least amount by which one of these misses
+  double left = 0;           ///< its value: the limit that would admit it
   std::uint64_t index = 0;
 
   /// Takes a point that misses only this one, without counting it. True when it is the nearest now.

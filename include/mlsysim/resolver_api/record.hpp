@@ -1,5 +1,8 @@
 #pragma once
-/// The inputs or the result of an erased resolver, owned.
+/// Inputs or result of a type-erased resolver, in memory of their own, with checked access by field name.
+///
+/// Example: `in.set("weights", 8_GB).set("capacity", 80_GB)`, then `evaluate(resolver, in)`, and
+/// `outcome->get("memory_utilization")` is 0.1. A misspelled name throws LookupError with near misses.
 
 #include <mlsysim/resolver_api/dynamic_value.hpp>
 #include <mlsysim/resolver_api/outcome.hpp>

@@ -1,5 +1,9 @@
 #pragma once
-/// The resolvers that are known by name; a plain object, so that tests and plugins make their own.
+/// Registry of resolvers by name, in order of registration. Tests and plugins make registries of their own.
+///
+/// Reading is thread-safe, adding is not.
+/// Example: `ResolverRegistry::standard().at("ServingModel")` is the shipped model. A misspelled name such as
+/// "RequiredBandwithSolver" throws LookupError with "did you mean 'RequiredBandwidthSolver'?".
 
 #include <mlsysim/resolver_api/resolver.hpp>
 #include <mlsysim/resolver_api/typed_resolver.hpp>
@@ -12,7 +16,7 @@
 
 namespace mlsysim {
 
-/// Resolvers by name, in order of registration. Reading is thread-safe; adding is not.
+/// Resolvers with unique names.
 class ResolverRegistry {
  public:
   ResolverRegistry() = default;

@@ -1,5 +1,9 @@
 #pragma once
-/// The basis of a result: assumptions, fidelity, verification, time.
+/// Basis of a result: inputs that were supplied, defaults and assumptions, warnings, fidelity, verification,
+/// time.
+///
+/// Example: a resolver whose `batch_size` defaults to 1 ("one request at a time") runs without it.
+/// `assumptions()` then begins with batch_size, "1", "one request at a time".
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/resolver_api/check.hpp>

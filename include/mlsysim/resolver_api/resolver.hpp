@@ -1,6 +1,10 @@
 #pragma once
-/// A resolver whose type is known at run time only: what pipelines, the command line, Python and plugins
-/// hold.
+/// Type-erased resolver, as pipelines, the command line, Python and plugins hold it.
+///
+/// Inputs and result are structs in memory of the caller: `construct_inputs` on `input_size()` bytes, write
+/// the fields of `inputs()`, `solve`, read the fields of `outputs()`, `destroy_inputs`. Record does these
+/// steps.
+/// Example: a solver of required_bw = weights / target_latency gives 1.606 TB/s for 16.06 GB and 10 ms.
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/resolver_api/check.hpp>
@@ -27,12 +31,8 @@ struct SolveContext {
   Infeasible why;                         ///< filled by a run that ends infeasible
 };
 
-/// A resolver behind an interface. Immutable; `info().thread_safe` says whether `solve` may run on several
-/// threads.
-///
-/// Inputs and result are structs in memory that the caller owns: `construct_inputs` on `input_size()` bytes,
-/// write the fields of `inputs()`, `solve`, read the fields of `outputs()`, `destroy_inputs`. Record does
-/// this.
+/// A resolver behind an interface. Immutable. `info().thread_safe` says whether `solve` may run on several
+/// threads at once.
 class Resolver {
  public:
   explicit Resolver(ResolverInfo info) : info_(std::move(info)) {}

@@ -1,5 +1,8 @@
 #pragma once
-/// The description of a resolver, and the three tiers.
+/// Description of a resolver (name, tier, law, source, walls, fallacies), and the three tiers.
+///
+/// Example: `ResolverRegistry::standard().at("TailLatencyModel").info()` has tier `model`, walls {7} and
+/// source "deanbarroso2013tail".
 
 #include <mlsysim/reflect/choice.hpp>
 

@@ -1,7 +1,10 @@
 #pragma once
-/// Compile-time checks of a resolver, and the forms in which its `solve` is called.
+/// Compile-time checks of a resolver type, and the call of its `solve` in any accepted form.
 ///
-/// Every mistake gives one sentence first. The forms that are accepted are listed in contract.hpp.
+/// The first error of a wrong type is one sentence that names the fault. contract.hpp lists the accepted
+/// forms.
+/// Example: a `solve` that is not const stops with "solve must be const: a resolver keeps no state from one
+/// call to the next".
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/reflect/law.hpp>

@@ -1,5 +1,11 @@
 #pragma once
-/// The score of one candidate in a search: an objective, limits, or the reason why it was skipped.
+/// Score of one candidate in a search: an objective with constraints, or the reason why it is skipped.
+///
+///   excess = |value - limit| / |limit|      for a constraint that is missed, else 0
+///
+/// Limits: up to 8 constraints per candidate, and up to 4 objectives in a ParetoScore.
+/// Example: `{30000 * unit::USD, {at_least("peak", peak, wanted)}}`. A peak of 165 TFLOP/s misses 300 TFLOP/s
+/// with an excess of 0.45.
 
 #include <mlsysim/units/quantity.hpp>
 

@@ -1,8 +1,11 @@
 #pragma once
-/// The search that an Optimizer receives: it evaluates, counts, reports progress and can be cancelled.
+/// The search that an Optimizer receives: it evaluates candidates, counts them, reports progress, can be
+/// cancelled.
 ///
-/// `search.minimize(candidates, score)` takes any range of objects or pointers, or a `Grid` of axes.
-/// Candidates are visited in order; ties go to the earlier one, so the same inputs give the same answer.
+/// Candidates are any range of objects or pointers, or a `Grid`. They are visited in order, and of equal ones
+/// the earlier wins, so equal inputs give equal answers.
+/// Example: `search.minimize(sizes, score)` over 1 to 6 with the constraints x >= 3 ("low") and x <= 4 finds
+/// 3. Its summary names "low" as binding.
 
 #include <mlsysim/resolver_api/non_dominated.hpp>
 #include <mlsysim/resolver_api/tally.hpp>

@@ -1,5 +1,9 @@
 #pragma once
-/// The search counts its own candidates here, so that no optimizer can report more than was tried.
+/// Summary of one search: counts, best candidate, binding constraint and exactness.
+///
+/// Only a Search can make one, so an optimizer cannot report more candidates than it tried.
+/// Example: 5 devices, cheapest with at least 300 TFLOP/s: 2 feasible, 2 infeasible, 1 skipped, best "Large".
+/// The binding constraint is "peak", and "peak at least 65 TFLOP/s instead of 300 TFLOP/s admits 'Small'".
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/resolver_api/outcome.hpp>
@@ -11,7 +15,7 @@
 
 namespace mlsysim {
 
-/// How far the answer is the best of its space.
+/// How certain it is that the answer is the best of its space.
 enum class Exactness : std::uint8_t { enumerated, proven, heuristic };
 template <> inline constexpr auto names_of<Exactness> = ChoiceNames{"exactness"};
 
@@ -50,7 +54,8 @@ class SearchSummary {
   /// Candidates that could not be judged, by reason, in order of first appearance.
   [[nodiscard]] const std::vector<Skipped>& skip_reasons() const { return reasons_; }
 
-  /// One line: "58 candidates: 12 feasible, 40 infeasible, 6 skipped (no unit_cost); best 'T4'; enumerated".
+  /// One line: "58 candidates: 12 feasible, 40 infeasible, 6 skipped (no unit_cost: 6)", then the best
+  /// candidate, the binding constraint and the exactness.
   [[nodiscard]] std::string text() const;
   /// Why no candidate is feasible, as an answer.
   [[nodiscard]] Infeasible why_infeasible() const;

@@ -1,7 +1,12 @@
 #pragma once
-/// Asks any law or model backwards, without a line of code: which input makes an output meet a target.
+/// Inverts a law or model: finds the value of one input at which an output meets a target.
 ///
-/// `solve_for(Roofline{}, inputs, "bandwidth", equals("time", 10_ms))`
+/// A law is inverted on its tape, any other model by finite differences. "No solution" is an answer with its
+/// reason.
+/// Limits: the domain is the range of the input's field. tape/invert.hpp has the method.
+/// Example: time = weights / (devices hbm) with 140 GB on 4 devices: `solve_for(Sharded{}, in, "hbm",
+/// equals("time", 10 * unit::ms))` gives 3.5 TB/s. At 1 TB/s, `at_most("time", 50 * unit::ms)` needs 3
+/// devices.
 
 #include <mlsysim/resolver_api/evaluate.hpp>
 #include <mlsysim/resolver_api/typed_resolver.hpp>

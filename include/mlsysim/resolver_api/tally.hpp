@@ -1,5 +1,9 @@
 #pragma once
-/// The counting half of a search: it sees scores and indices, not candidates.
+/// Counts the candidates of a search and keeps the best, the nearest misses and the binding constraint.
+///
+/// It sees scores and indices, and asks for a candidate's name only when it is reported.
+/// Example: minimizing x over 1 to 6 with x >= 3 and x <= 4 counts 2 feasible and 4 infeasible. Best is 3,
+/// and "low" binds, because relaxing it would admit a smaller x.
 
 #include <mlsysim/resolver_api/points.hpp>
 #include <mlsysim/resolver_api/search_summary.hpp>

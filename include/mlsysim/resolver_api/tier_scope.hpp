@@ -1,5 +1,9 @@
 #pragma once
-/// Which resolver runs on this thread, so that a tier is held to what it may do.
+/// Records which resolver runs on this thread, and refuses a search inside a Model or a Solver.
+///
+/// A Model evaluates one state and a Solver meets one target, so neither may run an Optimizer.
+/// Example: a Model "M" that evaluates an Optimizer throws SolverError "the Model 'M' runs a search". An
+/// Optimizer may evaluate Models, Solvers and other Optimizers.
 
 #include <mlsysim/resolver_api/resolver_info.hpp>
 
@@ -7,10 +11,8 @@
 
 namespace mlsysim {
 
-/// Says, while it lives, that a resolver of this tier runs on this thread.
-///
-/// A Model evaluates one state and a Solver meets one target: neither may run an Optimizer, in C++, in Python
-/// or in a plugin.
+/// States, while it lives, that a resolver of this tier runs on this thread. It applies to C++, Python and
+/// plugins.
 class TierScope {
  public:
   /// @param name outlives the scope

@@ -1,20 +1,22 @@
 #pragma once
-/// The machine that is meant where nobody names one: that in which a device ships.
+/// Chooses the machine around a device when the caller names none: nodes, adapters and links.
+///
+/// Order of choice: the reference node of the zoo, then the smallest torus of the device's pod, then nodes of
+/// eight. Fewer devices than a node holds form a part of it with a proportional share of the adapters.
+/// Example: 64 H100 are 8 x DGX_H100. Four A100 are half a DGX_A100, with 4 network adapters.
 
 #include <mlsysim/specs/system_extra.hpp>
 #include <mlsysim/timing/fidelity_model.hpp>
 
 namespace mlsysim {
 
-/// The node of the zoo in which a device ships; none where none is known.
+/// The node of the zoo that is marked as reference of this device. Null where there is none.
 [[nodiscard]] const Node* reference_node(const HardwareNode& hardware);
-/// The node in which a device ships, for `devices` of them (noted): the zoo's reference node, the least torus
-/// of its pod that holds them, or else nodes of eight.
+/// The node for `devices` devices. The choice is noted.
 ///
-/// Fewer devices than a node holds make a part of one, with that part of the adapters. Nodes that one inner
-/// network joins are as large as the devices allow.
+/// Trays of one scale-up domain hold equal parts: six GB200 are two trays of three.
 [[nodiscard]] Node shipped_node(const HardwareNode& hardware, double devices, Notes& notes);
-/// The links of such nodes.
+/// The links between as many such nodes as `devices` fill.
 [[nodiscard]] Links<> shipped_links(const FidelityModel& fidelity_model, const HardwareNode& hardware,
                                     double devices, const Conventions& conventions, Notes& notes,
                                     Phase phase);

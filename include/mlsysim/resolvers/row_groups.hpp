@@ -1,7 +1,8 @@
 #pragma once
-/// Rows that several resolvers and the scenario share: names, units, ranges and defaults stand once.
+/// Input rows that several resolvers and the scenario share, with name, unit, range and default in one place.
 ///
-/// Each group is a template over the struct of inputs, which declares members of these names.
+/// Each group is a template over a struct of inputs `I` with members of these names. `join` combines groups.
+/// Example: `fidelity_rows<I>()` has two rows, `fidelity` and `conventions`, and `I` needs both members.
 
 #include <mlsysim/reflect/field.hpp>
 #include <mlsysim/reflect/join.hpp>
@@ -9,7 +10,7 @@
 
 namespace mlsysim {
 
-/// The fidelity and the defaults that fill gaps, last in every table.
+/// Fidelity, and conventions that fill gaps. These rows come last in every table.
 template <class I> [[nodiscard]] constexpr auto fidelity_rows() {
   return rows(field(&I::fidelity, key::fidelity).defaulted("operator where the shape is known"),
               field(&I::conventions, key::conventions).defaulted(kDefaults.view()));
@@ -40,7 +41,7 @@ template <class I> [[nodiscard]] constexpr auto power_rows() {
           .defaulted("as fast as the power allows"));
 }
 
-/// Which way collectives take, how tokens travel to experts on other ranks, and what that costs.
+/// Algorithm of collectives, and format, copies, overlap and imbalance of the expert all-to-all.
 template <class I> [[nodiscard]] constexpr auto exchange_rows() {
   return rows(
       field(&I::collective_algorithm, "collective_algorithm", "", "ways of collectives over several levels")
@@ -58,7 +59,7 @@ template <class I> [[nodiscard]] constexpr auto exchange_rows() {
           .defaulted("what chance makes of even routing"));
 }
 
-/// How kernels reach the devices.
+/// How the host launches kernels: one by one or as a captured graph.
 template <class I> [[nodiscard]] constexpr auto launch_rows() {
   return rows(
       field(&I::execution, "execution", "",
@@ -67,7 +68,7 @@ template <class I> [[nodiscard]] constexpr auto launch_rows() {
                      "it captures (zoo/runtimes)"));
 }
 
-/// Prompts that a pass takes.
+/// Budget of prompt tokens in one pass.
 template <class I> [[nodiscard]] constexpr auto pass_rows() {
   return rows(field(&I::prefill_chunk_tokens, "prefill_chunk_tokens", "",
                     "most prompt tokens of one pass of a rank (max_num_batched_tokens)")
@@ -100,14 +101,14 @@ template <class I> [[nodiscard]] constexpr auto prefill_rows() {
                   .counted()
                   .defaulted("ep_size"));
 }
-/// Over which the cache of a prompt moves to the devices that generate tokens.
+/// Link over which the KV cache of a prompt moves to the decoding devices.
 template <class I> [[nodiscard]] constexpr auto transfer_rows() {
   return rows(field(&I::network_bandwidth, key::network_bandwidth)
                   .positive()
                   .defaulted("100 GB/s, convention of MLSys-im"));
 }
 
-/// A small model that proposes tokens.
+/// Speculative decoding: draft model, proposed tokens and their acceptance.
 template <class I> [[nodiscard]] constexpr auto speculation_rows() {
   return rows(
       field(&I::draft_model, key::draft_model).defaulted("no speculation"),
@@ -123,7 +124,7 @@ template <class I> [[nodiscard]] constexpr auto speculation_rows() {
           .defaulted("from rate and decay"));
 }
 
-/// Pages of the cache, and the engine that fills them.
+/// Page size of the KV cache, and the serving engine.
 template <class I> [[nodiscard]] constexpr auto engine_rows() {
   return rows(field(&I::page_tokens, "page_tokens", "", "tokens of a page of the cache")
                   .at_least(1)
@@ -133,7 +134,7 @@ template <class I> [[nodiscard]] constexpr auto engine_rows() {
                   .defaulted("usual on the class of the device, zoo/hardware/classes.yaml"));
 }
 
-/// An engine of which passes alone are asked: their budget and their graphs, no host time.
+/// Chunked prefill, and an engine for its token budget and captured graphs, without its host time.
 template <class I> [[nodiscard]] constexpr auto pass_engine_rows() {
   return rows(field(&I::chunked_prefill, "chunked_prefill", "",
                     "prompts longer than a pass are taken chunk by chunk; else each has a pass of its own")
@@ -241,7 +242,7 @@ template <class I> [[nodiscard]] constexpr auto training_step_rows() {
            field(&I::straggler_factor, key::straggler_factor).defaulted("equal devices")));
 }
 
-/// Power of what stands beside the devices. The texts say where what is not given comes from.
+/// Power of hosts and switches, per device. The arguments describe the defaults.
 template <class I>
 [[nodiscard]] constexpr auto host_rows(std::string_view host_default, std::string_view network_default) {
   return rows(
@@ -254,7 +255,7 @@ template <class I>
           .defaulted(network_default));
 }
 
-/// Guard rails of a compression.
+/// Limits that a compressed model must keep.
 template <class I> [[nodiscard]] constexpr auto guard_rail_rows() {
   return rows(
       field(&I::size_limit, "size_limit", "GB", "guard rail: largest size").positive().defaulted("none"),

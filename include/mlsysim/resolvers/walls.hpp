@@ -1,5 +1,9 @@
 #pragma once
-/// The 22 walls: what stops a machine-learning system, in six domains.
+/// The 22 walls of MLSys-im: limits of a machine-learning system, each with its constraint and equation.
+///
+/// They fall into six domains: node, data, algorithm, fleet, operations and analysis.
+/// Example: `wall(7)` is "Tail latency" in the domain "node", with the equation "P(wait) = C(servers, load)".
+/// `resolvers_of_wall(7)` begins with "TailLatencyModel".
 
 #include <span>
 #include <string>
@@ -8,7 +12,7 @@
 
 namespace mlsysim {
 
-/// One wall.
+/// A limit and where it applies.
 struct Wall {
   int number = 0;
   std::string_view name;
@@ -27,7 +31,7 @@ inline constexpr int kWalls = 22;
 /// owns it.
 [[nodiscard]] std::vector<std::string> resolvers_of_wall(int number);
 
-/// Ids of the laws that a resolver of the catalogue works with; empty for others. A law has itself.
+/// Ids of the laws that a shipped resolver uses. Empty for other resolvers. A law lists itself.
 [[nodiscard]] std::span<const std::string_view> laws_of(std::string_view resolver);
 /// A call of a resolver of the catalogue as arguments of the command line, e.g. "--workload Llama3_8B
 /// --hardware H100".

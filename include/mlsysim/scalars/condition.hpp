@@ -1,9 +1,11 @@
 #pragma once
-/// Conditions that comparisons of scalars return. Code cannot branch on them.
+/// Base of the conditions that comparisons of scalars return, which code cannot branch on.
 ///
-/// A law is one text for numbers and for the recording, so a comparison is data: its value is not known while
-/// recording. Every condition type converts to bool only into an error with one sentence of advice; that also
+/// A law runs on numbers and on the recording scalar. While recording, the value of a comparison is not
+/// known. Every condition type therefore converts to bool only into a compile error with advice. That also
 /// catches `std::max`, `std::min`, `?:` and `while`.
+/// Example: `if (a < b)` on `Recorded` fails to compile with "write select(condition, a, b), or
+/// mlsysim::min/max".
 
 #include <type_traits>
 

@@ -1,5 +1,12 @@
 #pragma once
-/// The rest of the overload set of laws, for every scalar: `sum`, `repeat`, and `ceil_div` of quantities.
+/// Functions of laws for every scalar: `sum`, `repeat`, and `ceil_div` of quantities.
+///
+///   sum(x1, ..., xn)        = (x1 + x2) + ...              from left to right
+///   repeat(count, state, f) = f(... f(f(state, 0), 1) ..., count - 1)
+///   ceil_div(count, size)   = ceil(count / size)
+///
+/// Limits: a count above the bound of `repeat` (65,536 by default) throws DomainError.
+/// Example: `repeat(3.0, 1.0, f)` with f(s, k) = s + k is 1 + 0 + 1 + 2 = 4. `ceil_div(10_GB, 3_GB)` is 4.
 
 #include <mlsysim/scalars/recorder.hpp>
 #include <mlsysim/units/quantity.hpp>
@@ -19,7 +26,7 @@ template <class D, class T1, class T2>
   return ceil(count.base() / size.base());
 }
 
-/// Sum from left to right; the order is part of the result.
+/// The order of the sum is part of the result.
 template <class First, class... Rest> [[nodiscard]] constexpr First sum(First first, const Rest&... rest) {
   ((first = first + rest), ...);
   return first;
@@ -80,7 +87,7 @@ template <class State, class F>
 /// scalar `T`. While recording, a count that is a constant unrolls the loop and any other becomes one node
 /// with the body inside: ranges of counts then give the hull of all states that the loop may stop at, and
 /// derivatives with respect to the count are reported as steps.
-/// @tparam Bound largest admissible count, so that no input can make a law run for ever
+/// @tparam Bound largest admissible count, so that no input can make a law run forever
 /// @param count  rounds; a fraction counts as a whole round
 /// @throws DomainError if the count is above `Bound` or not a number
 template <int Bound = kRepeatBound, class Count, class State, class F>

@@ -1,9 +1,10 @@
 #pragma once
-/// The recording scalar: a law that runs on it writes down what it does, once, for everything else to
-/// interpret.
+/// The recording scalar: a law that runs on `Recorded` writes its operations to a tape once, for later reuse.
 ///
-/// A value is a constant or a node of the recording that is under way on this thread (scalars/recorder.hpp).
-/// Arithmetic on constants is done at once, so that what does not depend on an input leaves no trace.
+/// A value is a constant or a node of the recording in progress on this thread (scalars/recorder.hpp).
+/// Arithmetic on constants is done at once, so only operations that depend on an input become nodes.
+/// Example: with input x, `max(x * 2.0, y)` adds a constant and the nodes multiply and max. `Recorded(2.0) *
+/// 3.0` adds none.
 
 #include <mlsysim/scalars/condition.hpp>
 #include <mlsysim/scalars/tape_op.hpp>
@@ -17,7 +18,7 @@ namespace mlsysim {
 struct Recorded;
 
 namespace detail {
-/// The node of an operation, or the constant that it comes to.
+/// The node of an operation, or its value where all operands are constants.
 [[nodiscard]] Recorded record(TapeOp op, const Recorded& a);
 [[nodiscard]] Recorded record(TapeOp op, const Recorded& a, const Recorded& b);
 [[nodiscard]] Recorded record(TapeOp op, const Recorded& a, const Recorded& b, const Recorded& c);
@@ -41,7 +42,7 @@ struct Recorded {
   }
   [[nodiscard]] constexpr bool is_constant() const { return depth == 0; }
 
-  /// One and the same number: what was computed from one holds for the other.
+  /// Whether both are the same constant or the same node.
   [[nodiscard]] friend constexpr bool identical(const Recorded& a, const Recorded& b) {
     return a.depth == b.depth && (a.is_constant() ? a.value == b.value : a.node == b.node);
   }

@@ -1,5 +1,8 @@
 #pragma once
-/// The operations that a recorded law is made of, and what each of them means for numbers.
+/// The operations of recorded laws: names, operand counts, and `compute`, their meaning on doubles.
+///
+/// `compute` gives bit for bit the result that a law gives on double. A condition is 1 if it holds, else 0.
+/// Example: `compute(TapeOp::quadrature, 3, 4)` is 5, and `compute(TapeOp::less, 1, 2)` is 1.
 
 #include <cmath>
 #include <cstddef>
@@ -8,7 +11,7 @@
 
 namespace mlsysim {
 
-/// The operation of a tape node. Conditions are numbers: 1 where they hold, else 0.
+/// The operation of a tape node.
 enum class TapeOp : std::uint8_t {
   input,
   constant,
@@ -64,7 +67,7 @@ inline constexpr std::size_t kTapeOps = static_cast<std::size_t>(TapeOp::select)
   return op == TapeOp::negation || (op >= TapeOp::less && op <= TapeOp::either);
 }
 
-/// The meaning of an operation on doubles: the same as in a law that runs on double, bit for bit.
+/// The value of an operation on doubles.
 [[nodiscard]] inline double compute(TapeOp op, double a, double b = 0, double c = 0) {
   switch (op) {
     case TapeOp::input:

@@ -1,5 +1,15 @@
 #pragma once
-/// Whether a throughput that somebody states can be.
+/// Judges a stated throughput: impossible, heroic or ordinary.
+///
+///   bound = max over plans and n of n / (ITL(n) at peak rates * devices)
+///   impossible: claimed > bound        heroic: percentile > 95        else ordinary
+///
+/// n: requests in flight that memory and a limit on ITL allow. bound: decode steps alone, without prompts and
+/// launches [token/s per device]. percentile: rank of claimed / predicted among measured / predicted of
+/// similar setups, in percent. Plans are powers of two for tp and ep, and 1, 2 or 4 for pp, unless the
+/// scenario states a degree.
+/// Example: "Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms", 2,048 tokens in, 256 out: bound 2,829 (memory
+/// bandwidth), predicted 135, percentile 97.5: heroic.
 
 #include <mlsysim/sizing/size.hpp>
 
@@ -35,12 +45,8 @@ struct ClaimVerdict {
 };
 [[nodiscard]] std::string_view name_of(ClaimVerdict::Kind kind);
 
-/// Judges a claim by two searches over all plans of powers of two, or of the degrees that the scenario
-/// states, and all numbers of requests. Devices that fill no replica are idle, and count.
-///
-/// Impossible: above the bound, in which each step reads its weights and caches once at the peak bandwidth,
-/// multiplies at the peak rate, and no prompt is computed. Heroic: above 95 % of what measurements of such
-/// predictions were.
+/// Judges a claim by two searches over all plans and numbers of requests. Devices that fill no replica are
+/// idle, and count.
 /// @param scenario the model on the devices; its load is searched
 /// @throws InputError for a scenario with a load, DomainError where no plan fits
 [[nodiscard]] ClaimVerdict judge(const Claim& claim, const Scenario& scenario);

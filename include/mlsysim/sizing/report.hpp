@@ -1,5 +1,8 @@
 #pragma once
-/// `size` and `decide` as text, tables and one page.
+/// Renders the answers of `size`, `decide` and claims as text, Markdown, JSON, CSV or one HTML page.
+///
+/// The verdict comes first, then its certainty, the numbers at the load, other plans and the launch command.
+/// Example: a rate of 10 request/s of DeepSeek_V3 without limits reads "10 request/s of DeepSeek_V3".
 
 #include <mlsysim/report/render_options.hpp>
 #include <mlsysim/sizing/claim.hpp>
@@ -12,14 +15,12 @@ namespace mlsysim {
 /// The question in words: "10 request/s of DeepSeek_V3 within p99 ttft <= 2 s, itl <= 30 ms".
 [[nodiscard]] std::string words_of(const SizeQuestion& question);
 
-/// The size: the verdict first, then how sure it is, the numbers at the load, other plans, the launch. JSON:
-/// "mlsysim/size@1"; CSV: one row a plan.
+/// The number of devices. JSON: "mlsysim/size@1"; CSV: one row a plan.
 [[nodiscard]] std::string render(const SizeQuestion& question, const SizeAnswer& answer,
                                  const RenderOptions& options);
 
-/// The decision: the verdict first, the machines beside each other, what would change it, what to measure
-/// next, the launch of each plan. JSON: "mlsysim/decision@1", with the certificate of the regret; CSV: one
-/// row a machine.
+/// The decision, with the machines side by side, the changes that would reverse it and the measurements to
+/// take next. JSON: "mlsysim/decision@1", with the certificate of the regret; CSV: one row a machine.
 [[nodiscard]] std::string render(const DecideQuestion& question, const DecideAnswer& answer,
                                  const RenderOptions& options);
 
@@ -30,7 +31,7 @@ namespace mlsysim {
 [[nodiscard]] std::string render(const Claim& claim, const ClaimVerdict& verdict,
                                  const RenderOptions& options);
 
-/// The decision as one printed page of HTML, complete in itself.
+/// The decision as one HTML page for print, without external files.
 [[nodiscard]] std::string decision_page(const DecideQuestion& question, const DecideAnswer& answer);
 
 }  // namespace mlsysim

@@ -1,6 +1,15 @@
 #pragma once
-/// How many devices, in what plan: `size` for a load that is served within limits, or for a training run that
-/// ends in time.
+/// Sizing: the fewest devices, with their plan, that serve a load within limits or end a training run in
+/// time.
+///
+///   replicas = max(1, ceil(rate / most_rate_per_replica))        devices = replicas * tp * pp * ep
+///
+/// most_rate_per_replica: highest rate at which one replica meets all limits, found by bisection [request/s].
+/// Every tp, pp, ep of powers of two is tried, and the whole node. Training also tries ZeRO, micro-batch,
+/// recomputation. The interval of devices repeats the search with all times scaled by the ends of the
+/// interval of ITL or step time. Assumes that all times grow with the load.
+/// Example: Llama3_8B on H100, 20 requests/s, 1,024 tokens in, 256 out, p99 TTFT <= 2 s, ITL <= 30 ms: tp 1,
+/// 2 replicas, 2 devices (interval 1 to 2). They serve up to 35.6 requests/s, where ITL limits.
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/engine/service_limit.hpp>
@@ -17,7 +26,28 @@ namespace mlsysim {
 
 class ErrorBook;
 
+<<<<<<< HEAD:include/mlsysim/sizing/size.hpp
 /// Degrees of parallelism of one replica, and its format where several are tried.
+=======
+/// A limit on a time of a request: "p99 2 s" on the first token, "30 ms" on the time between tokens.
+struct ServiceLimit {
+  std::string time;                ///< ttft, itl or e2e
+  std::string statistic = "mean";  ///< mean, p50, p90, p95 or p99
+  Time<> most;
+
+  /// @param time ttft, itl or e2e @param text "2 s", "p99 2 s", "p99 <= 2 s"
+  /// @throws InputError for a text that is not a time, or a percentile that the model does not give
+  [[nodiscard]] static ServiceLimit parse(std::string_view time, std::string_view text);
+  /// The number of the scorecard that it holds: "p99_ttft".
+  [[nodiscard]] std::string_view result() const;
+  /// "p99_ttft <= 2000 ms", as searches and `solve` take it.
+  [[nodiscard]] std::string condition() const;
+  /// "p99 ttft <= 2 s"
+  [[nodiscard]] std::string text() const;
+};
+
+/// Degrees of parallelism of one replica.
+>>>>>>> words:include/mlsysim/explore/ask/size.hpp
 struct Degrees {
   double tp = 1, pp = 1, ep = 1;
   std::optional<Precision> precision{};  ///< absent: that of the scenario
@@ -33,8 +63,8 @@ struct PrefillPool {
   double workers = 0;  ///< none where the replicas take their prompts themselves
 };
 
-/// A load to be served, or a run to be trained. The counts and degrees of the scenario are not asked: they
-/// are the answer.
+/// A load to be served, or a run to be trained. The counts and degrees of the scenario are ignored: they are
+/// the answer.
 struct SizeQuestion {
   Scenario scenario;                 ///< model, machine, lengths, formats, software, prices
   RequestRate<> rate;                ///< requests that arrive, of a served model
@@ -52,7 +82,7 @@ struct SizeQuestion {
   const ErrorBook* book = nullptr;          ///< measurements behind the interval; null: the tables of the zoo
 };
 
-/// A question as people write it; empty texts are not asked.
+/// A sizing question as texts. An empty text sets no limit.
 struct SizeTexts {
   std::string ttft, itl, e2e;  ///< limits: "2 s", "p99 2 s"
   std::string tokens, within;  ///< of a training run: "15T", "90 d"
@@ -65,7 +95,7 @@ struct SizeTexts {
 /// formats beside one that the scenario states
 [[nodiscard]] SizeQuestion size_question(const Scenario& scenario, const SizeTexts& texts);
 
-/// One way to do it.
+/// One plan with its devices, times and cost.
 struct SizedPlan {
   double tp = 1, pp = 1, ep = 1;
   std::optional<Precision> precision{};  ///< where several were tried
@@ -88,7 +118,7 @@ struct SizedPlan {
   [[nodiscard]] Degrees replica() const { return {tp, pp, ep, precision}; }
 };
 
-/// The fewest devices and how sure that is.
+/// The fewest devices, and the interval of their number.
 struct SizeAnswer {
   std::string workload, hardware, software;
   SizedPlan best;
@@ -107,17 +137,16 @@ struct SizeAnswer {
   std::shared_ptr<const void> keep;  ///< owns what the plans point to
 };
 
+<<<<<<< HEAD:include/mlsysim/sizing/size.hpp
 /// The plan with the fewest devices: all degrees of tensor, pipeline and expert parallelism that are powers
 /// of two (and the whole node), in each format that is tried, each at the highest rate at which it meets all
 /// limits. That rate is found by bisection, since all times grow with the load; the enumeration is the proof.
 /// Of plans with as many devices the one that can serve most.
+=======
+/// Finds the plan with the fewest devices. Among equals, the plan that can serve most wins.
+>>>>>>> words:include/mlsysim/explore/ask/size.hpp
 ///
-/// A training run is tried at each stage of ZeRO, size of micro-batches and recomputation that the scenario
-/// leaves open.
-///
-/// The interval asks again, of all plans, as if all times were longer or shorter by the interval of the time
-/// between tokens: a replica whose times are f times as long serves at a rate the f-th part of what it would
-/// under limits the f-th part.
+/// A replica whose times are f times as long serves 1 / f of the rate that it would under limits of 1 / f.
 /// @return the answer, or why no plan meets the limits and what would have to change
 /// @throws InputError, DomainError for a question that contradicts itself
 [[nodiscard]] Outcome<SizeAnswer> size(const SizeQuestion& question);

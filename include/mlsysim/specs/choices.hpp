@@ -1,5 +1,7 @@
 #pragma once
 /// The enumerations that users write by name in C++, Python, YAML and on the command line.
+///
+/// Example: `bytes_per_element` is 2 B for bf16, 1 B for fp8, 0.75 B for fp6 and 0.5 B for int4.
 
 #include <mlsysim/fwd.hpp>
 #include <mlsysim/reflect/choice.hpp>
@@ -25,8 +27,8 @@ enum class Precision : std::uint8_t {
 };
 inline constexpr std::size_t kPrecisions = 12;
 
-/// How the weights of a model are kept, apart from the format of the arithmetic: as its own files state, at a
-/// plain format, or quantised with scales (see `formats_of`).
+/// Storage format of the weights, apart from the format of the arithmetic. Weights are stored as the model's
+/// files state, in a plain format, or quantized with scales (see `formats_of`).
 enum class WeightFormat : std::uint8_t {
   as_stored,
   fp32,
@@ -67,7 +69,7 @@ enum class WeightFormat : std::uint8_t {
   iq4_nl
 };
 
-/// How far a prediction looks: totals only, or each operator.
+/// Detail of a prediction: totals only, or each operator.
 enum class Fidelity : std::uint8_t { textbook, operator_level };
 
 /// The resource that limits a time.
@@ -80,12 +82,12 @@ enum class Execution : std::uint8_t { eager, graph };
 /// of the blocks into a nearly orthogonal one, and leaves embedding, head and vectors to Adam.
 enum class OptimizerKind : std::uint8_t { none, sgd, adam, adamw, muon };
 
-/// The products beside which low-rank adapters learn: all of the blocks but the router and the routed
-/// experts, or those of attention.
+/// Products that have low-rank adapters: all products of the blocks except router and routed experts, or the
+/// products of attention.
 enum class LoraModules : std::uint8_t { all, attention };
 
-/// How often a token leaves for its experts: once for each of them, or once for each node, where it is passed
-/// on once to each rank that has some of them (the two kinds of kernels of DeepEP).
+/// Copies of a token that the expert dispatch sends: one per expert, or one per node. A node passes its copy
+/// on to each of its ranks with chosen experts. DeepEP has kernels of both kinds.
 /// @cite deepep-readme; deepseek-v3-report, section 3.2.2
 enum class ExpertCopies : std::uint8_t { per_expert, per_node };
 
@@ -143,7 +145,7 @@ enum class Architecture : std::uint8_t {
 /// Unit of one inference.
 enum class WorkUnit : std::uint8_t { token, sequence, image, sample, step };
 
-/// How well a figure is founded.
+/// Kind of source of a number.
 enum class SourceKind : std::uint8_t {
   datasheet,
   literature,
@@ -158,7 +160,7 @@ enum class SourceKind : std::uint8_t {
   fit
 };
 
-/// How a doubt about a figure was settled.
+/// Decision between two values of one number.
 enum class Settled : std::uint8_t { suggested, reference, both, dropped, derived };
 
 template <> inline constexpr auto names_of<Precision> = ChoiceNames{"precision"};

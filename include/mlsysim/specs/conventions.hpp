@@ -1,7 +1,10 @@
 #pragma once
-/// The figures that stand in where a fabric, a facility or a request says nothing. Their only home is
-/// zoo/defaults.yaml; every one that is used shows up in the assumptions of the result. What stands in where
-/// a device says nothing is its class's, see DeviceClass.
+/// Default values for a fabric, a facility or a request that states none, read from zoo/defaults.yaml.
+///
+/// Each default that a result uses appears in its assumptions. Defaults of devices belong to their
+/// `DeviceClass`.
+/// Example: `conventions_of(zoo)` of the shipped zoo has a PUE of 1.12 and a memory reserve of 1 GiB per
+/// device.
 
 #include <mlsysim/specs/kernel_family.hpp>
 #include <mlsysim/units/shared_text.hpp>
@@ -10,7 +13,7 @@ namespace mlsysim {
 
 class Zoo;
 
-/// The home of every default that is no device's, as results and help name it.
+/// The file of these defaults, as results and help name it.
 inline constexpr SharedText kDefaults = "zoo/defaults.yaml";
 /// The class of devices that state none.
 inline constexpr std::string_view kDeviceClass = "gpu";
@@ -18,7 +21,7 @@ inline constexpr std::string_view kDeviceClass = "gpu";
 inline constexpr std::string_view kProducts = "usual_products", kAttention = "usual_attention",
                                   kCollectives = "usual_collectives", kRecurrences = "usual_recurrences";
 
-/// Library-wide defaults that are no device's, read from the zoo by name; and where those of devices are.
+/// Library-wide defaults, and the class that supplies defaults of devices.
 struct Conventions {
   double textbook_efficiency = 0;  ///< share of the peak rate, textbook fidelity
   double textbook_activation_share =
@@ -30,13 +33,13 @@ struct Conventions {
   double low_latency_share = 0, copy_ratio = 0, switch_share = 0, pair_share = 0, direct_share = 0;
   Bandwidth<> fabric_bandwidth;
   Time<> intra_latency, inter_latency;
-  Data<> network_in_flight;  ///< bytes of a device that are on their way at once between nodes
+  Data<> network_in_flight;  ///< bytes that a device may have in flight between nodes
   Data<> memory_reserve;
   double memory_fragmentation = 0;
   double gradient_bucket = 0;   ///< gradient bucket over gradients
-  Data<> exchange_bucket;       ///< gradients that wait for each other before they are exchanged
+  Data<> exchange_bucket;       ///< gradients that are exchanged together
   double overlap = 0;           ///< share of a pass under which gradient traffic hides
-  double overlap_slowdown = 0;  ///< slowdown of kernels beside communication, per second of it
+  double overlap_slowdown = 0;  ///< slowdown of kernels per second of hidden communication
   double idle_fraction = 0;     ///< idle power over TDP
   double pue = 0;
   WaterIntensity<> wue;
@@ -44,15 +47,15 @@ struct Conventions {
   double maintenance_share = 0;  ///< of capital cost and year
   double amortization_years = 0;
   double draft_tokens = 0;
-  double routing_spread = 0;          ///< of the logarithm of an expert's popularity in serving
+  double routing_spread = 0;  ///< standard deviation of the logarithm of an expert's popularity in serving
   Bandwidth<> host_memory_bandwidth;  ///< of a node's host
   double host_stream = 0;             ///< share of it that the host sustains in its own computations
-  double chained_floor = 0;  ///< floor of a layer of experts inside a captured step, over that of one alone
+  double chained_floor = 0;  ///< floor of an expert layer inside a captured step, over that of a single one
   const DeviceClass* device_class = nullptr;  ///< of devices that state none
-  /// Whose constants hold where a runtime names no family and a device states none.
+  /// Families whose constants hold where neither runtime nor device states any.
   const KernelFamily *products = nullptr, *attention = nullptr, *collectives = nullptr,
                      *recurrences = nullptr;
-  const DeviceClass* devices = nullptr;  ///< figures of the caller, before those of a silent device's class
+  const DeviceClass* devices = nullptr;  ///< values of the caller, which precede those of a device's class
 
   static constexpr auto fields() {
     using C = Conventions;
@@ -137,9 +140,8 @@ struct Conventions {
 
 template <> struct ObjectType<Conventions> { static constexpr std::string_view name = "conventions"; };
 
-/// Reads the defaults of a zoo: each field from the figure "default.<field name>". Their home is
-/// zoo/defaults.yaml. The class of devices that state none is the zoo's kDeviceClass, its
-/// kernels are kProducts, kAttention, kCollectives and kRecurrences.
+/// Reads the defaults of a zoo: each field from the entry "default.<field name>". `device_class` is the entry
+/// kDeviceClass. The kernel families are kProducts, kAttention, kCollectives and kRecurrences.
 /// @throws LookupError when one is missing, DimensionError or DomainError when one has another dimension or
 /// range
 [[nodiscard]] Conventions conventions_of(const Zoo& zoo);

@@ -1,14 +1,19 @@
 #pragma once
-/// Classes of devices: what stands in for a figure that a device does not state.
+/// Classes of devices: the values that stand in for parameters that a device does not state.
+///
+///     value = times * of      or      value = times / of      for a `FigureRule`, in base units
+///
+/// A class states a value or a rule. A parameter with neither comes from the class `like`.
+/// Example: kernels.launch = 5170 / compute.clock is 2.61 us on a device at 1.98 GHz.
 
 #include <mlsysim/specs/hardware.hpp>
 
 namespace mlsysim {
 
-/// A figure that follows from another one of the same device.
+/// A parameter that follows from another parameter of the device.
 struct FigureRule {
-  std::string figure;  ///< path of what is wanted: "device_link.bandwidth"
-  std::string of;      ///< path of what is known: "memory.bandwidth"; or one over it: "1 / compute.clock"
+  std::string figure;  ///< path of the wanted parameter: "device_link.bandwidth"
+  std::string of;      ///< path of the known one: "memory.bandwidth", or "1 / compute.clock"
   double times = 1;
 
   static constexpr auto fields() {
@@ -32,8 +37,7 @@ struct UsualRuntimes {
   }
 };
 
-/// Figures that devices of one kind have in common, under the paths that the devices' own have. A figure is a
-/// value or a rule; what neither says is that of the class `like`, if there is one.
+/// Parameters that devices of one kind have in common, under the paths of a device.
 struct DeviceClass {
   std::string name;
   const DeviceClass* like = nullptr;

@@ -1,5 +1,11 @@
 #pragma once
-/// Devices by the names that people, drivers and clouds give them.
+/// Finds devices and nodes by the names that people, drivers and clouds give them.
+///
+/// Makers, product lines, kinds of memory, case and punctuation do not count. A memory size and a form (SXM,
+/// PCIe, NVL) choose among the entries of one chip. Without a form, the entry named for the chip alone is
+/// meant.
+/// Example: `devices_called(zoo, "NVIDIA A100-SXM4-80GB")` is A100, "Tesla V100-SXM2-16GB" is V100_16GB, and
+/// `counted_machine("2x8xH100")` is 16 of H100.
 
 #include <mlsysim/specs/zoo.hpp>
 
@@ -9,14 +15,10 @@
 
 namespace mlsysim {
 
-/// The devices that a name may mean: one where it tells one device apart, several where it does not, none
-/// where nothing has it. Makers, product lines, kinds of memory, case and signs do not count; a size of
-/// memory and a form (SXM, PCIe, NVL) choose among the entries of one chip, and without a form the entry
-/// named for the chip alone is meant. `devices_called(zoo, "NVIDIA A100-SXM4-80GB")` is A100, "Tesla
-/// V100-SXM2-16GB" V100_16GB.
+/// The devices that a name may mean. An ambiguous name gives several, an unknown name none.
 [[nodiscard]] std::vector<const HardwareNode*> devices_called(const Zoo& zoo, std::string_view text);
-/// The chips of a slice of TPUs as clouds name it: "v5litepod-8" has 8, and "v4-8" 4, since its number counts
-/// cores; 1 for other names.
+/// The chips of a slice of TPUs as clouds name it: 8 for "v5litepod-8". The number in "v4-8" counts cores, so
+/// it has 4 chips. 1 for other names.
 [[nodiscard]] double chips_of_slice(std::string_view text);
 /// The nodes whose name or alias has these letters and digits, with or without the name of its cloud:
 /// "p4d.24xlarge" is AWS_p4d_24xlarge.
@@ -27,13 +29,13 @@ struct CountedMachine {
   double count = 1;
   std::string_view name;
 };
-/// "8xH100", "8 x H100", "H100x8", "8*H100", "H100:8" and "2x8xH100" (16) taken apart; absent where a text is
-/// no count and a name.
+/// Splits "8xH100", "8 x H100", "H100x8", "8*H100", "H100:8" and "2x8xH100" into count and name. Absent where
+/// a text is not a count and a name.
 [[nodiscard]] std::optional<CountedMachine> counted_machine(std::string_view text);
-/// Takes a text apart only if the name is a machine and the whole text is not: "8xH100", but not "gtx1080".
+/// Splits a text only if the name is a machine and the whole text is not: "8xH100", but not "gtx1080".
 [[nodiscard]] std::optional<CountedMachine> counted_machine(const Zoo& zoo, std::string_view text);
 
-/// A slice of a device, and the rule by which figures of the whole became its own.
+/// A slice of a device, and the rule that derives its numbers from those of the device.
 struct DeviceSlice {
   HardwareNode device;
   double units_share = 1;  ///< of the units of the whole

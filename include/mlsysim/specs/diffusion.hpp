@@ -1,5 +1,12 @@
 #pragma once
 /// The parts of a diffusion pipeline: text encoder, denoiser and decoder of the latents.
+///
+///     patches = floor(height / (8 patch)) floor(image_width / (8 patch)) ceil(latent frames / frame_patch)
+///
+/// A latent stands for 8 x 8 pixels. The denoiser is a transformer over patches (`layers`) or a U-Net
+/// (`unet_width`). U-Net and decoder have four levels, 1, 2, 4 and 4 times as wide as the finest one.
+/// @cite rombach-2022-ldm
+/// Example: an image of 512 x 512 pixels with patch 2 has 32 x 32 = 1024 patches.
 
 #include <mlsysim/reflect/choice.hpp>
 #include <mlsysim/reflect/field.hpp>
@@ -8,8 +15,8 @@
 
 namespace mlsysim {
 
-/// How a block adapts to the step: three vectors a part from a product (AdaLN-Zero), from a table, or a
-/// shift.
+/// How a block adapts to the denoising step: by three vectors per part from a product (AdaLN-Zero) or from a
+/// table, or by a shift.
 enum class Modulation : std::uint8_t { product, table, shift };
 template <> inline constexpr auto names_of<Modulation> = ChoiceNames{"modulation"};
 
@@ -22,10 +29,6 @@ enum class DenoiserRotation : std::uint8_t { none, stacked, halves };
 template <> inline constexpr auto names_of<DenoiserRotation> = ChoiceNames{"rotation of queries and keys"};
 
 /// The networks of a diffusion model and the size of its outputs.
-///
-/// The denoiser is a transformer over patches of the latents (`layers`) or, with `unet_width`, a network of
-/// convolutions. That network and the decoder have four levels, 1, 2, 4 and 4 times as wide as the finest one
-/// (rombach-2022-ldm); a latent stands for 8 x 8 pixels.
 struct DiffusionNetwork {
   double height = 512, image_width = 0, frames = 1;
   // Transformer over patches.

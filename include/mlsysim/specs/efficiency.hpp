@@ -1,10 +1,16 @@
 #pragma once
-/// Sustained shares and fixed times of kernels and collectives: device parameters that no data sheet has.
+/// Sustained shares of peak rates and fixed times of kernels and collectives: parameters that no data sheet
+/// has.
 ///
-/// Each belongs to a device and a class of operators, never to a model or a shape. A device states those that
-/// were measured on it; the others are its part's or its class's, see timing/fill.hpp. Over `Numeric<T>` the
-/// same tables are what laws read: a row that is added here is a figure of files, Python, sweeps and laws at
-/// once.
+///     rate of products     = matrix * dense peak          (matrix_narrow for formats of 8 bits and less)
+///     rate of a stream     = memory * memory bandwidth
+///     bytes of a product   move at product_stream * memory * memory bandwidth
+///
+/// Each parameter belongs to a device and a class of operators, never to a model or a shape. A device states
+/// those that were measured on it. Others come from its part or its class, see timing/fill.hpp. Over
+/// `Numeric<T>` these tables are the inputs of laws, so a row added here reaches files, Python, sweeps and
+/// laws at once.
+/// Example: a share `memory` of 0.9 on an H100 with 3.35 TB/s sustains 3.02 TB/s.
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/reflect/hold.hpp>
@@ -16,14 +22,14 @@ namespace mlsysim {
 
 /// Shares of the data-sheet rates that well-tuned kernels sustain.
 template <class H = Stated> struct SustainedShare {
-  typename H::number matrix = H::from(1);              ///< products of 16 bits and wider, for ever
-  typename H::number matrix_narrow = H::from(1);       ///< products of 8 bits and narrower
-  typename H::number grouped = H::from(1);             ///< products of experts over one of the same work
-  typename H::number attention = H::from(1);           ///< products inside fused attention, softmax apart
-  typename H::number attention_backward = H::from(1);  ///< rate of its backward pass over the forward pass
-  typename H::number flash2 = H::from(1);  ///< rate of the second generation of it over the present one
-  typename H::number flash1 = H::from(1);  ///< rate of the first over the second
-  typename H::number vector = H::from(1);  ///< element-wise kernels, of the vector rate
+  typename H::number matrix = H::from(1);         ///< products of 16 bits and wider, sustained without limit
+  typename H::number matrix_narrow = H::from(1);  ///< products of 8 bits and narrower
+  typename H::number grouped = H::from(1);    ///< grouped products of experts over one product of equal work
+  typename H::number attention = H::from(1);  ///< products inside fused attention, softmax apart
+  typename H::number attention_backward = H::from(1);  ///< rate of backward attention over forward attention
+  typename H::number flash2 = H::from(1);              ///< rate of FlashAttention-2 over the present kernels
+  typename H::number flash1 = H::from(1);              ///< rate of the first FlashAttention over the second
+  typename H::number vector = H::from(1);              ///< element-wise kernels, of the vector rate
   typename H::number memory = H::from(1), link = H::from(1);
   /// Rates at which products and attention move their bytes, over that of a stream.
   typename H::number product_stream = H::from(1), product_stream_narrow = H::from(1),

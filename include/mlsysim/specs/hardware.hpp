@@ -1,5 +1,9 @@
 #pragma once
-/// One accelerator or processor, as its data sheet describes it.
+/// One accelerator or processor, as its data sheet describes it: rates, memories, links, power and price.
+///
+/// Absent values are filled from `device_class`, see specs/device_class.hpp. Bandwidths of links are one way.
+/// Example: the zoo's H100 has 80 GiB at 3.35 TB/s. `rate_at` gives 989 TFLOP/s at bf16 and 1979 TFLOP/s at
+/// fp8, and throws for fp4, which the device does not have.
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/specs/choices.hpp>
@@ -48,13 +52,13 @@ struct ComputeCore {
   RatePerPrecision dense;
   RatePerPrecision sparse;
   RatePerPrecision vector;
-  RatePerPrecision dense_fp16_accumulate;  ///< matrix rate when sums are kept in fp16
+  RatePerPrecision dense_fp16_accumulate;  ///< matrix rate with sums in fp16
   Precision default_precision = Precision::fp16;
   std::optional<double> units;              ///< SMs, compute units or cores
   std::optional<Frequency<>> clock;         ///< boost clock
   std::optional<Frequency<>> matrix_clock;  ///< clock of the matrix engine where it differs
   std::optional<double> matrix_rows;        ///< rows of one matrix instruction: 1 without a matrix engine
-  std::optional<double> vector_ratio;  ///< rate outside the matrix engine over the peak, where none is known
+  std::optional<double> vector_ratio;       ///< vector rate over the peak, where no vector rate is known
 
   /// Dense rate at the default precision [FLOP/s]. @throws InputError when the core has no rate at all
   [[nodiscard]] ComputeRate<> peak_flops() const;
@@ -111,7 +115,7 @@ struct MemoryHierarchy {
   std::optional<Data<>> shared_memory_per_unit;
   std::optional<Data<>> register_file_per_unit;
   std::optional<Data<>> last_level_cache;  ///< behind the L2, where there is one
-  std::optional<Data<>> usable_capacity;   ///< what is left of the capacity, e.g. with ECC on
+  std::optional<Data<>> usable_capacity;   ///< capacity left for programs, e.g. with ECC on
   SecondMemoryTier second_tier;
 
   static constexpr auto fields() {
@@ -185,7 +189,7 @@ struct PowerEnvelope {
                 field(&P::measured_max, "measured_max", "W", "highest power measured").positive());
   }
 
-  /// Share of the TDP that it draws while it runs nothing, or what is usual where it does not state it.
+  /// Idle power over TDP, or `usual` where one of them is not stated.
   [[nodiscard]] double idle_share(double usual) const { return idle && tdp ? *idle / *tdp : usual; }
 };
 
@@ -228,8 +232,8 @@ struct HardwareNode {
   Tiles<> tiles;
   CollectiveTimes collectives;
   std::vector<PartitionProfile> partition_profiles;
-  const DeviceClass* device_class = nullptr;  ///< whose figures stand in for those that are not stated
-  const HardwareNode* same_die = nullptr;     ///< the device whose kernels are this one's
+  const DeviceClass* device_class = nullptr;  ///< class whose values fill absent ones
+  const HardwareNode* same_die = nullptr;     ///< device of the same die, on which kernels were measured
   const HardwareNode* part = nullptr;         ///< the device of which an entry for a rack holds many
   const Entry* entry = nullptr;               ///< the zoo's entry, null for a device made by hand
 

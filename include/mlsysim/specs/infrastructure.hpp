@@ -1,5 +1,11 @@
 #pragma once
-/// Grids, facilities and prices. A facility (PUE, WUE) is not a property of the grid that feeds it.
+/// Electricity grids, ways of cooling and datacenters: carbon, PUE and water per unit of energy.
+///
+///     facility energy = pue * IT energy
+///     water = wue * IT energy
+///     emissions = carbon_intensity * facility energy
+///
+/// Example: 1 kWh of IT energy at a PUE of 1.06 on a grid of 20 gCO2e/kWh emits 21.2 gCO2e.
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/specs/choices.hpp>

@@ -1,6 +1,10 @@
 #pragma once
-/// Launch lists: the kernels and framework operators that an operator of the lowering becomes where nothing
+/// Launch lists: the kernels and framework operators that replace an operator of the lowering where nothing
 /// fuses it.
+///
+/// Reads and writes count arrays such as `values` or `scores`. A condition limits a row to models or passes.
+/// Example: in PyTorch eager a forward `norm` of a model with RMS norms is two kernels, `norm` and the
+/// residual `elementwise`.
 
 #include <mlsysim/reflect/choice.hpp>
 #include <mlsysim/reflect/describe.hpp>
@@ -11,8 +15,8 @@
 
 namespace mlsysim {
 
-/// Kinds of kernels. `own`: the operator's own law; `allocation`: no kernel, the host asks the driver for
-/// memory.
+/// Kinds of kernels. `own` uses the operator's own law. `allocation` is no kernel: the host asks the driver
+/// for memory.
 enum class LaunchKernel : std::uint8_t {
   own,
   elementwise,
@@ -37,15 +41,15 @@ template <> inline constexpr auto names_of<LaunchKernel> = ChoiceNames{"kernel"}
 /// The array that the reads and writes of a kernel are counted in.
 enum class LaunchArray : std::uint8_t {
   values,   ///< the operator's own array
-  rows,     ///< one value for each row of it
+  rows,     ///< one value for each row of that array
   query,    ///< all heads of the new tokens
   key,      ///< key heads of the new tokens
-  written,  ///< what the cache takes of keys, or of values
+  written,  ///< keys, or values, written to the cache
   cached,   ///< all cached keys, or values
   scores,   ///< of every query and key
   inputs,   ///< left factor of a product
   output,   ///< result of a product or convolution
-  weights   ///< stored weights of it
+  weights   ///< stored weights of a product or convolution
 };
 template <> inline constexpr auto names_of<LaunchArray> = ChoiceNames{"array"};
 
@@ -77,7 +81,7 @@ template <> inline constexpr auto names_of<LaunchRow> = ChoiceNames{"row"};
 /// One row of a launch list.
 struct LaunchPart {
   std::string
-      operation;  ///< operator of the lowering; `norm`, `activation` and `product` stand for all of theirs
+      operation;  ///< operator of the lowering; `norm`, `activation` and `product` mean all of their kind
   LaunchDirection direction = LaunchDirection::forward;
   LaunchKernel kernel = LaunchKernel::own;
   std::string name;
@@ -87,7 +91,7 @@ struct LaunchPart {
   std::optional<double> read_bytes, write_bytes, autocast_read_bytes, autocast_write_bytes;
   LaunchRow row = LaunchRow::none;
   double times = 1, operators = 1, modules = 0, saved = 0;
-  std::optional<double> calls;  ///< that a tracer captures with each
+  std::optional<double> calls;  ///< calls that a tracer captures with each kernel
   LaunchWhen when = LaunchWhen::always;
 
   static constexpr auto fields() {

@@ -1,9 +1,11 @@
 #pragma once
-/// The layers of a model: stacks of runs of layers, each with its mixers and its feed-forward.
+/// The layers of a model: stacks of runs of layers, each layer with mixers, reach, feed-forward and residual.
 ///
-/// A figure that a file does not state is absent; what it means then is said at the member. Flags and choices
-/// are categories: they fix which operators there are. What no lowering rule knows yet is held all the same
-/// (`parts_without_law`).
+///     depth = sum over runs and pattern layers of run.times * layer.times
+///
+/// Sizes that a file does not state are absent, and each member says what absence means. Flags and choices
+/// are categories that fix the operators. Parts without a lowering rule are kept too (`parts_without_law`).
+/// Example: 8 times a pattern of 5 sliding-window layers and 1 full layer is a stack of depth 48.
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/specs/choices.hpp>
@@ -199,7 +201,7 @@ struct Mixer {
   }
 };
 
-/// A light-weight index that chooses what attention reads (DeepSeek-V3.2).
+/// A light-weight index that chooses the entries that attention reads (DeepSeek-V3.2).
 struct Selection {
   std::optional<double> heads, head_dim, top_k;
   std::optional<double> block;      ///< tokens of one entry; absent: 1
@@ -316,7 +318,7 @@ struct Residual {
   }
 };
 
-/// A layer, or several in a row that are alike. What it does not state is its stack's.
+/// One layer, or several equal ones in a row. Parts that it does not state come from its stack.
 struct Layer {
   std::optional<double> times;  ///< absent: once
   std::optional<Mixer> mixer;
@@ -334,7 +336,7 @@ struct Layer {
   }
 };
 
-/// A pattern of layers, several times. Without a pattern: one layer, as its stack says.
+/// A repeated pattern of layers. Without a pattern it is one layer as its stack states it.
 struct LayerRun {
   std::optional<double> times;  ///< absent: once
   std::vector<Layer> pattern;
@@ -404,7 +406,7 @@ struct StackOutput {
   }
 };
 
-/// Layers one after the other, with what comes before and after them.
+/// Layers in sequence, with their input and output.
 struct Stack {
   StackRole role = StackRole::decoder;
   std::optional<double> hidden;
@@ -442,7 +444,7 @@ struct Stack {
   }
 };
 
-/// A layer with what its stack gives it, as it stands in the file.
+/// A stated layer, with the parts that its stack supplies.
 struct LayerPlace {
   const Mixer* mixer;
   const Reach* reach;

@@ -1,7 +1,9 @@
 #pragma once
-/// Every figure of a spec under its path, as the zoo's files name it: "memory.bandwidth",
-/// "compute.dense.fp16", "convolution[2].kernel". Plugins get objects this way, and the digest of a zoo is
-/// made so.
+/// Visits every value of a spec under its path, as the zoo's files name it.
+///
+/// Plugins read and fill objects this way, and digests of specs are computed so.
+/// Example: a HardwareNode has the paths "memory.bandwidth" and "compute.dense.fp16". The third record of a
+/// convolutional network has "convolution[2].kernel".
 
 #include <mlsysim/reflect/member.hpp>
 
@@ -12,8 +14,7 @@
 
 namespace mlsysim {
 
-/// Called for a leaf: any member but a table, also an optional one, a list or slots, whose parts are visited
-/// instead.
+/// Called for a leaf. Tables (also optional ones), lists and slots are no leaves: their parts are visited.
 using LeafVisit = std::function<void(std::string_view path, const MemberType& type, void* member)>;
 /// Called for a list or an optional table before its parts are visited, for readers that fill an object.
 using ListVisit = std::function<void(const std::string& path, const MemberType& type, void* list)>;
@@ -26,16 +27,16 @@ void for_each_leaf(
     const TableInfo& table, const void* object,
     const std::function<void(std::string_view path, const MemberType& type, const void* member)>& leaf);
 
-/// Where a member stands in an object: through the items of lists and optional tables to an offset.
+/// The way to a member of an object: items of lists and optional tables, then an offset.
 struct MemberRoute {
   struct Step {
-    std::size_t offset;      ///< of the list or optional table, in what the step before led to [byte]
-    const MemberType* type;  ///< of it
+    std::size_t offset;      ///< of the list or optional table, from the previous step [byte]
+    const MemberType* type;  ///< of the list or optional table
     std::size_t index;       ///< of the item
     friend bool operator==(const Step&, const Step&) = default;
   };
   std::vector<Step> steps;
-  std::size_t offset = 0;  ///< of the member, in what the last step led to [byte]
+  std::size_t offset = 0;  ///< of the member, from the last step [byte]
 
   /// The member in an object of the same lengths.
   [[nodiscard]] void* in(void* object) const;

@@ -1,5 +1,10 @@
 #pragma once
-/// The ladder of links of a machine: what joins its devices, level by level, innermost first.
+/// The network of a machine as levels, innermost first: peers, bandwidth and latency of each level.
+///
+///     devices = peers[1] * peers[2] * ...      a level joins `peers` groups of the level below
+///
+/// Bandwidths are one way. A level is a switch or one axis of a torus. A machine has at most six.
+/// Example: nodes of 8 devices in a cluster of 4 nodes have the levels 8 and 4, which join 32 devices.
 
 #include <mlsysim/reflect/category.hpp>
 #include <mlsysim/reflect/choice.hpp>
@@ -18,9 +23,8 @@ enum class LinkTopology : std::uint8_t { switched, torus };
 
 template <> inline constexpr auto names_of<LinkTopology> = ChoiceNames{"link topology"};
 
-/// Which ways a collective over several levels may take: the usual ones (an all-reduce the fastest of all, a
-/// gather or scatter level after level), the fastest, level after level (nested), or through all levels at
-/// once (flat).
+/// Algorithms that a collective over several levels may use: the fastest, level after level (nested), or all
+/// levels at once (flat). Usual: the fastest for an all-reduce, nested for a gather or scatter.
 enum class CollectiveAlgorithm : std::uint8_t { usual, fastest, nested, flat };
 
 template <> inline constexpr auto names_of<CollectiveAlgorithm> = ChoiceNames{"algorithm of collectives"};
@@ -31,10 +35,10 @@ struct LinkLevel {
   double peers = 1;
   LinkTopology topology = LinkTopology::switched;
   std::optional<Bandwidth<>> bandwidth;  ///< one way: of a port, or of one link of an axis
-  std::optional<double> ports;           ///< of one group of the level below, shared by its devices
+  std::optional<double> ports;           ///< ports of one group of the level below, shared by its devices
   std::optional<Time<>> latency;         ///< start-up of a message that crosses this level
   double oversubscription = 1;
-  std::optional<Data<>> in_flight;  ///< bytes of a device that are on their way at once
+  std::optional<Data<>> in_flight;  ///< bytes that a device may have in flight
   bool reduces = false;             ///< the switch adds up what its ports send
 
   static constexpr auto fields() {
@@ -61,7 +65,7 @@ template <class T = double> struct Level {
   Bandwidth<T> bandwidth = Bandwidth<T>::from_base(T{1.0});
   Time<T> latency;
   T share{1.0};       ///< share of the bandwidth that a long message sustains
-  Data<T> in_flight;  ///< that a device may have on its way at once; 0: as much as the link carries
+  Data<T> in_flight;  ///< bytes that a device may have in flight; 0: no limit
 
   static constexpr auto fields() {
     using L = Level;
@@ -144,7 +148,7 @@ struct LinkForm {
   }
 };
 
-/// The ladder as laws read it: its form and its numbers.
+/// The levels as laws read them: form and numbers.
 template <class T = double> struct Links : LinkNumbers<T> {
   using base_type = LinkNumbers<T>;  ///< whose table it inherits
   LinkForm form;

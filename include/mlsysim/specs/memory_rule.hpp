@@ -1,5 +1,13 @@
 #pragma once
-/// How a serving engine divides the memory of a device between weights, work and the pool of its cache.
+/// How a serving engine divides device memory between weights, activations and the pool of its KV cache.
+///
+///     total: pool = share memory - weights - reserve - activations - margin
+///     free:  pool = share (memory - reserve) - weights - margin
+///     rest:  pool = share (memory - weights - reserve - activations) - margin
+///     kept:  share = (memory - kept) / memory, rounded to `digits`, where a table replaces the share
+///
+/// activations: those of the largest pass. reserve: context and framework.
+/// Example: total, share 0.9 of 80 GiB, weights 16, reserve 1, activations 2 GiB: the pool is 53 GiB.
 
 #include <mlsysim/reflect/choice.hpp>
 #include <mlsysim/reflect/describe.hpp>
@@ -14,9 +22,9 @@ namespace mlsysim {
 
 /// The base of an engine's memory share.
 enum class ShareOf : std::uint8_t {
-  total,  ///< all memory of the device; weights, reserve and the largest pass come out of the share
-  free,   ///< what is free before the weights; weights come out of the share, passes use the remainder
-  rest    ///< what weights, reserve and the largest pass leave
+  total,  ///< of all memory of the device
+  free,   ///< of the memory without the reserve; activations use the remainder
+  rest    ///< of the memory without weights, reserve and activations
 };
 template <> inline constexpr auto names_of<ShareOf> = ChoiceNames{"base of a share of the memory"};
 
@@ -44,7 +52,7 @@ struct MemoryStep {
 struct MemoryKept {
   Data<> base{};                 ///< always
   Data<> pass_token{};           ///< for each token of the largest pass
-  double least_pass_tokens = 0;  ///< that count
+  double least_pass_tokens = 0;  ///< tokens that count at least
   Data<> rank{};                 ///< for each rank that divides the model
   Data<> graph_request{};        ///< for each request of the largest captured step
   std::optional<Data<>> latent;  ///< for graphs of prompts with multi-head latent attention
@@ -76,19 +84,19 @@ struct MemoryKept {
   }
 };
 
-/// The policy of one engine, as its source has it.
+/// The policy of one engine, read from its source code.
 struct EngineMemoryRule {
-  std::string version;  ///< of the engine that was read
+  std::string version;  ///< version of the engine that was read
   ShareOf share_of = ShareOf::total;
-  std::string knob;                       ///< what the engine calls its share, or its margin
-  std::optional<double> share;            ///< that it takes by itself; absent: what `kept` leaves
-  std::optional<Data<>> margin;           ///< left free beside
-  double block_tokens = 1;                ///< of a block of the cache
+  std::string knob;                       ///< the engine's name of its share or margin
+  std::optional<double> share;            ///< default share; absent: as `kept` leaves
+  std::optional<Data<>> margin;           ///< memory left free besides
+  double block_tokens = 1;                ///< tokens of a block of the cache
   double blocks_without = 0;              ///< blocks that hold nothing
-  bool states_first = false;              ///< recurrent states are no part of the pool
+  bool states_first = false;              ///< recurrent states lie outside the pool
   std::vector<MemoryStep> steps;          ///< by the memory of a device, from small to large
   std::optional<MemoryKept> kept;         ///< by a table, where no share is given
-  std::vector<std::string> not_modelled;  ///< what else the engine keeps
+  std::vector<std::string> not_modelled;  ///< other memory that the engine keeps
 
   static constexpr auto fields() {
     using R = EngineMemoryRule;

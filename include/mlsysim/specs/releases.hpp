@@ -1,9 +1,11 @@
 #pragma once
-/// Releases of engines by name: "vllm@0.12.0" is release 0.12.0 of vllm.
+/// Finds releases of engines by name: "vllm@0.12.0" is release 0.12.0 of vllm.
 ///
-/// An entry is a release of the family before the '@' of its name: of the version behind it, or of the one
+/// The part before '@' is the family, the part behind it the version. An entry without '@' has the version
 /// that it states. Aliases such as "tensorrt_llm@0" name releases too. A version of fewer parts stands for
-/// all that begin with them: 0.5 for 0.5.8.
+/// all that begin with it: 0.5 for 0.5.8. `release_or_nearest` replaces an unknown release by the newest one
+/// before it, or else by the oldest.
+/// Example: in the shipped zoo `release_or_nearest(zoo, "vllm@0.12.0")` is the entry vllm@0.12.
 
 #include <string>
 #include <string_view>
@@ -29,7 +31,7 @@ struct ReleaseName {
 /// An engine for a name.
 struct Release {
   const ServingEngine* engine = nullptr;
-  std::string stands_in;  ///< a sentence that says so where another release stands in; else empty
+  std::string stands_in;  ///< says that another release stands in; else empty
 };
 /// The release of this name, or the newest that is known and not newer, or else the oldest.
 /// @throws LookupError naming the families where no release of this one is known

@@ -1,5 +1,7 @@
 #pragma once
-/// A named figure of the zoo that belongs to no spec: a price, a convention, a lead time, a failure rate.
+/// A named number of the zoo that belongs to no spec: a price, a default, a lead time or a failure rate.
+///
+/// Example: "cloud.electricity" is 0.12 USD/kWh, in base units 3.33e-8 USD/J.
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/units/any_quantity.hpp>
@@ -17,7 +19,7 @@ struct ScalarFigure {
   AnyQuantity value;
   std::optional<AnyQuantity> low, high;  ///< range in which the value lies, same dimension
   std::string region;
-  std::string per;     ///< what the value is counted by where no unit says it: "card", "server"
+  std::string per;     ///< counted thing where the unit does not name it: "card", "server"
   std::string detail;  ///< boundary, failure mode or scope, in words
   std::optional<double> year;
   const Entry* entry = nullptr;

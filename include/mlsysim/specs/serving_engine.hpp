@@ -1,6 +1,12 @@
 #pragma once
-/// The software that runs a model: how it schedules passes, how operators become kernels, and what its host
-/// side costs.
+/// A serving engine or framework: how it schedules passes, how operators become kernels, and its host times.
+///
+///     host time of a pass = host_step + requests * host_request
+///
+/// Values belong to the software, never to a model. A device keeps its own. Values that an entry does not
+/// state come from the entry that it `extends`. Its launch rows replace those of their operations, its expert
+/// rows those of their formats.
+/// Example: host_step 0.25 ms and host_request 10 us make 0.89 ms for a pass with 64 requests.
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/specs/choices.hpp>
@@ -95,22 +101,20 @@ struct CompilerHost {
   }
 };
 
-/// A serving engine or a framework. Its figures belong to the software: never to a model, and a device keeps
-/// its own. What `extends` states holds where nothing is stated here; a list of launches replaces the rows of
-/// its operations, a list of expert kernels those of its formats.
+/// A serving engine or a framework.
 struct ServingEngine {
   std::string name;
   std::string version;                 ///< release that it describes; empty: not stated
   Time<> host_step{}, host_request{};  ///< host time of a pass, and of each request in it
   Time<> sampling{};                   ///< part of host_request in which the device samples
-  double measured_requests = 0;        ///< in a pass, up to which the two were measured; 0: not stated
-  Time<> request_time{};               ///< before and after the engine: parsing, tokens to text, transport
+  double measured_requests = 0;        ///< requests of a pass up to which these were measured; 0: not stated
+  Time<> request_time{};               ///< outside the engine: parsing, detokenizing, transport
   std::optional<Time<>>
       prefill_issue{};  ///< host time of one operator of a prompt's pass, launched one by one
   std::optional<Time<>> prompt_layer{};      ///< host time of a layer in a pass of prompts
   bool beside = false;                       ///< host work runs beside the device
   bool mixed = true;                         ///< prompts and steps share passes
-  std::optional<double> host_rows{};         ///< rows of a pass up to which the host multiplies what it holds
+  std::optional<double> host_rows{};         ///< rows of a pass up to which the host multiplies its weights
   double lookahead = 0;                      ///< passes by which a first token is seen late
   std::optional<EngineMemoryRule> memory{};  ///< absent: not known
   const ServingEngine* extends = nullptr;
@@ -121,7 +125,7 @@ struct ServingEngine {
   std::optional<bool> masked{};         ///< attention reads repeated key heads through a mask
   std::optional<bool> autocast{};       ///< products in fp16 cast their factors from fp32
   std::optional<bool> fp16_sums{};      ///< products in fp16 keep their sums in fp16
-  std::optional<double> unpack_rows{};  ///< rows of a product beyond which its weights are widened before it
+  std::optional<double> unpack_rows{};  ///< rows of a product beyond which its weights are widened first
   std::optional<GradientLife> gradients{};
   std::optional<bool> early_stop{};     ///< recomputation ends with the last value that is needed
   std::optional<std::string> states{};  ///< formats in training, as `--states` takes them

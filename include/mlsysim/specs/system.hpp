@@ -1,5 +1,9 @@
 #pragma once
-/// Nodes, fabrics and fleets.
+/// Nodes, fabrics and fleets: machines built from devices and networks.
+///
+///     total_accelerators = node count * accelerators_per_node
+///
+/// Example: 4 nodes with 8 accelerators each are a fleet of 32.
 
 #include <mlsysim/specs/hardware.hpp>
 #include <mlsysim/specs/links.hpp>
@@ -70,7 +74,7 @@ struct NetworkFabric {
   std::optional<Time<>> latency;         ///< end to end, one message
   double oversubscription = 1;
   std::optional<double> share;      ///< share of the bandwidth that a long message sustains
-  std::optional<Data<>> in_flight;  ///< bytes of a device that are on their way at once
+  std::optional<Data<>> in_flight;  ///< bytes that a device may have in flight
   bool reduces = false;             ///< its switches add up what their ports send
   const Entry* entry = nullptr;
 

@@ -1,5 +1,8 @@
 #pragma once
-/// Parts of a system around its nodes: pods, racks, storage.
+/// Parts of a system around its nodes: pods, racks and storage.
+///
+/// Example: a pod of 256 chips with the topology "torus_2d" has the axes 16 and 16, and `node_of` makes it
+/// one node with two levels.
 
 #include <mlsysim/specs/system.hpp>
 
@@ -35,7 +38,7 @@ struct Pod {
 /// The pod as one node, of which the axes are the levels.
 [[nodiscard]] Node node_of(const Pod& pod);
 
-/// A rack: what it may draw, or which nodes it holds.
+/// A rack: its power limit, or its nodes.
 struct Rack {
   std::string name;
   const Node* node = nullptr;

@@ -1,9 +1,14 @@
 #pragma once
-/// Numeric views: what the laws and the lowering see of a device, a network, a model and a plan.
+/// Numeric views: the device, network, model totals and plan as laws and lowering read them.
 ///
-/// `timing/views.hpp` makes a view once from specs, in double: names are looked up and missing values
-/// settled there. Every member is a scalar `T` or a quantity over it, so derivatives, ranges and batches
-/// reach the zoo's own figures. Counts are `T` with integral values.
+///     sequence_ranks = ep, or ep expert_tp / tp where experts are folded
+///     replica = tp pp sequence_ranks cp
+///     largest_sequences = ceil(batch / sequence_ranks)
+///
+/// timing/views.hpp makes a view from specs, in double, and fills absent values there. Members are scalars
+/// `T` or quantities over it, so derivatives, ranges and batches reach the zoo's own values. Counts are
+/// whole.
+/// Example: tp 8, pp 2, ep 4, batch 10: a replica has 64 devices, and a rank at most 3 sequences.
 
 #include <mlsysim/reflect/category.hpp>
 #include <mlsysim/reflect/field.hpp>
@@ -19,7 +24,7 @@ namespace mlsysim {
 template <class T = double> struct DeviceCompute {
   ComputeRate<T> dense;   ///< peak of the matrix engine
   ComputeRate<T> vector;  ///< peak outside it
-  T wide_ratio{1.0};      ///< what products that stay at 16 bits sustain, over the others
+  T wide_ratio{1.0};      ///< sustained rate of products that stay at 16 bits, over the others
   T cache_ratio{1.0};     ///< rate of attention in the format of the cache, over the others
   T units{1.0};           ///< units over which tiles are dealt
   T matrix_rows{1.0};     ///< rows to which a narrower product is padded
@@ -71,8 +76,8 @@ template <class T = double> struct DeviceConventions {
   Data<T> memory_reserve;            ///< memory that the framework and the context hold
   T memory_fragmentation{0.0};       ///< share of the allocated memory that is lost
   Time<T> textbook_layer_overhead;   ///< software time of one layer, where operators are not priced
-  T textbook_activation_share{0.0};  ///< activation traffic of a sample over the weights, likewise
-  T gradient_bucket{0.0};            ///< of the collectives, as a share of the gradients, likewise
+  T textbook_activation_share{0.0};  ///< activation traffic of a sample over the weights, textbook fidelity
+  T gradient_bucket{0.0};            ///< communication buffer over the gradients, textbook fidelity
   T idle_fraction{0.0};              ///< share of TDP drawn when idle
 
   static constexpr auto fields() {
@@ -156,9 +161,8 @@ struct SettledRecurrences {
   std::array<std::array<SettledRecurrence, 2>, Choices<Recurrence>::names.size()> of{};
 };
 
-/// One device at one precision, each figure under its path in the zoo's files; what a request does not need
-/// has the value that changes nothing. At a precision of 8 bits and less `efficiency.matrix` is that of
-/// narrow products.
+/// One device at one precision, each number under its path in the zoo's files. Numbers that a request does
+/// not need have a neutral value. At 8 bits and less `efficiency.matrix` is the share of narrow products.
 template <class T = double> struct Device {
   DeviceCompute<T> compute;
   DeviceMemory<T> memory;
@@ -222,7 +226,7 @@ template <class T = double> struct Totals {
   }
 };
 
-/// How the work is divided and what one pass processes.
+/// The division of the work among devices, and the size of one pass.
 template <class T = double> struct Plan {
   T tp{1.0}, pp{1.0}, dp{1.0}, ep{1.0}, cp{1.0};
   T expert_tp{1.0};       ///< devices that share one routed expert, where experts are folded
@@ -246,10 +250,10 @@ template <class T = double> struct Plan {
   T recomputed{1.0};                         ///< share of the blocks to which recomputation applies
   T overlap{0.0};     ///< share of a pass's kernels under which prefetches and gradient traffic can hide
   T tp_overlap{0.0};  ///< share of the tensor-parallel collectives that run piecewise beside their products
-  T overlap_slowdown{0.0};  ///< time by which a hidden second of communication slows the kernels beside it
+  T overlap_slowdown{0.0};  ///< seconds that kernels lose per second of hidden communication
   T offload_weights{0.0}, offload_activations{0.0}, offload_states{0.0};  ///< shares held in host memory
   T offload_gradients{0.0},
-      offload_experts{0.0};     ///< likewise; experts: of those that are routed, in serving
+      offload_experts{0.0};     ///< shares held in host memory; experts: routed ones, in serving
   T host_rows{0.0};             ///< rows of a pass up to which the host multiplies the weights that it holds
   Bandwidth<T> host_bandwidth;  ///< at which the host reads its memory for one device
   T unpack_rows{0.0};           ///< rows of a product beyond which its weights are widened before it
@@ -260,7 +264,7 @@ template <class T = double> struct Plan {
   T rank_imbalance{0.0};    ///< rows of the fullest rank of experts over the mean; 0: as chance makes it
   T routing_spread{0.0};    ///< of the logarithm of an expert's popularity in serving; 0: all alike
   Power<T> power_cap;       ///< that a device may draw, where the structure is capped
-  T clock_limit{1.0};       ///< highest clock over the one that full power sustains, likewise
+  T clock_limit{1.0};       ///< highest clock over the clock that full power sustains, under a power cap
 
   /// Devices that share one routed expert: those that share the other layers, unless experts are folded.
   [[nodiscard]] T expert_width() const { return folded ? expert_tp : tp; }

@@ -1,5 +1,9 @@
 #pragma once
-/// A machine-learning model: its totals and, where known, its shape.
+/// A machine-learning model: its published totals and, where known, the shape of its layers.
+///
+///     size(precision) = model_size, or parameters * bytes_per_element(precision)
+///
+/// Example: 70 Gparam are 140 GB at fp16 and 70 GB at fp8.
 
 #include <mlsysim/specs/layer_table.hpp>
 #include <mlsysim/units/quantity.hpp>
@@ -68,7 +72,7 @@ struct RecommendationShape {
   }
 };
 
-/// How the border of an image is treated.
+/// Padding at the border of an image.
 enum class Padding : std::uint8_t { same, valid };
 template <> inline constexpr auto names_of<Padding> = ChoiceNames{"padding"};
 
@@ -114,9 +118,9 @@ struct ConvLayer {
 enum class ListedKind : std::uint8_t { convolution, product, pointwise, reduction, movement };
 template <> inline constexpr auto names_of<ListedKind> = ChoiceNames{"kind of operator"};
 
-/// One operator of a program, as it was counted. Amounts are those of one execution of the operator in one
-/// run of the program; what grows with the number of runs that are taken together is said by `weighted` and
-/// `fixed`. Values are of the number format in which the program is run; `bytes` holds all others.
+/// One operator of a program. Amounts are those of one execution in one run of the program. `weighted` and
+/// `fixed` say what grows with the number of runs that are batched. Values have the number format in which
+/// the program is run, and `bytes` holds all others.
 struct ListedOperator {
   std::string path;  ///< modules around it, numbers of layers that are alike replaced by *
   ListedKind op = ListedKind::pointwise;
@@ -221,12 +225,12 @@ struct Workload {
   /// Bytes of all weights at this precision [B]: the published size, or published parameters times the width.
   /// @throws InputError when neither is known
   [[nodiscard]] Data<> size(Precision precision = Precision::fp16) const;
-  /// The stack that answers: the decoder, else the encoder; null where no layers are listed.
+  /// The main stack: the decoder, else the encoder. Null where no layers are listed.
   [[nodiscard]] const Stack* main() const;
   /// True where the operator list can be made from the layers, or from the records of a convolutional
   /// network.
   [[nodiscard]] bool has_shape() const;
-  /// Layers of the main stack that have routed experts, and how they are stated first; null: none has.
+  /// The first routed experts of the main stack, or null. `expert_layers` counts the layers that have some.
   [[nodiscard]] const Experts* experts() const;
   [[nodiscard]] double expert_layers() const;
   [[nodiscard]] bool is_moe() const { return experts() != nullptr; }
@@ -265,7 +269,7 @@ struct Workload {
   }
 };
 
-/// The records of a model that is a list of them; they live in the workload.
+/// The records of a model that is a list of convolutions or operators. The workload owns them.
 struct Listed {
   std::span<const ConvLayer> convolution{};
   std::span<const ListedOperator> operators{};
@@ -280,8 +284,8 @@ struct Listed {
 
 template <> struct ObjectType<Workload> { static constexpr std::string_view name = "workload"; };
 
-/// The parts of the main stack for which no lowering rule is known, each as the path and what it is:
-/// "stacks[0].mixer.state_space". Empty where operators can be listed.
+/// Paths of the parts of the main stack that no lowering rule covers: "stacks[0].mixer.state_space". Empty
+/// where operators can be listed.
 [[nodiscard]] std::vector<std::string> parts_without_law(const Workload& workload);
 /// The stacks beside the main one, whose work no answer counts: "the draft stacks[1]".
 [[nodiscard]] std::vector<std::string> stacks_not_counted(const Workload& workload);

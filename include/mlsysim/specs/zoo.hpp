@@ -1,5 +1,8 @@
 #pragma once
-/// The container of everything that is known by name: devices, models, systems, grids, prices.
+/// The zoo: a container of devices, models, systems, grids, prices and their sources, by name.
+///
+/// Example: `zoo.at<HardwareNode>("H100")` has 3.35 TB/s. `at<HardwareNode>("H1000")` throws, and suggests
+/// 'H100'.
 
 #include <mlsysim/reflect/value.hpp>
 #include <mlsysim/specs/device_class.hpp>
@@ -71,9 +74,9 @@ template <class F> bool with_spec_type(std::string_view type, F&& f) {
 /// Specs and their provenance, owned at addresses that never change while the Zoo lives, also when it is
 /// moved.
 ///
-/// Names are exact: the canonical name of an entry or one of its declared aliases. A spec can be deferred:
-/// its names are known, and it is read when it is first asked for. Reading is thread-safe where the readers
-/// of deferred specs are; adding is not. A moved-from Zoo may only be destroyed or assigned to.
+/// Names are exact: the canonical name of an entry or one of its declared aliases. A deferred spec has known
+/// names and is read at first use. Reading is thread-safe where the readers of deferred specs are. Adding is
+/// not. A moved-from Zoo may only be destroyed or assigned to.
 class Zoo {
  public:
   Zoo();
@@ -97,8 +100,8 @@ class Zoo {
   /// @throws InputError when a name or alias is taken; the Zoo is then unchanged: nothing silently shadows
   template <ZooSpec T> T& add(T spec, Entry entry);
 
-  /// Reads what was deferred under a name, with add() or add_reference(). Several threads may call it at
-  /// once: a reader locks, and returns where is_read() says that another thread was faster.
+  /// Reads a deferred entry, with add() or add_reference(). Several threads may call it at once. A reader
+  /// locks, and returns where is_read() says that another thread was faster.
   using DeferredReader = std::function<void(Zoo&)>;
   /// Announces a spec that `read` adds when it is first asked for.
   /// @throws InputError when a name or alias is taken
@@ -137,7 +140,7 @@ class Zoo {
 
 template <> struct ObjectType<Zoo> { static constexpr std::string_view name = "zoo"; };
 
-/// The name of the spec behind a reference; empty where it is no spec.
+/// The name of the spec behind a reference. Empty where the object is not a spec.
 [[nodiscard]] std::string_view spec_name(const ObjectRef& object);
 /// The spec of this type ("Workload", ...) with this name or alias, or null.
 [[nodiscard]] const void* find_spec(const Zoo& zoo, std::string_view type, std::string_view name);

@@ -1,9 +1,14 @@
 #pragma once
-/// A tape on blocks of points: columns of numbers in, columns out, at the speed of the machine.
+/// Runs a compiled tape on blocks of 64 points: columns of inputs in, columns of results out.
 ///
-/// A block is 64 points. Every point computes exactly what a law on double computes, bit for bit. What hangs
-/// on constants alone is a scalar, and the values of the others live in slots that are used again as soon as
-/// nobody needs them, so that a block stays in the cache.
+///     out[r][p] = tape(in[0][p], in[1][p], ...)[r]
+///
+/// Every point has the same bits as the law on double. A value that depends on constants alone is computed
+/// once. Other values live in slots of 64 doubles, reused after their last reader, so that a block stays in
+/// the cache. Divisions by a shared divisor use its reciprocal with two corrections, which give the bits of
+/// the division.
+/// @cite markstein1990
+/// Example: a b + 1 on the columns a = {1, 2, 3} and b = {4, 5, 6} gives {5, 11, 19}.
 
 #include <mlsysim/tape/tape.hpp>
 
@@ -19,9 +24,8 @@ inline constexpr std::size_t kBlock = 64;
 
 namespace detail {
 
-/// How a step is computed. A division takes ten times as long as a product; by a number that divides several
-/// columns, or by a constant, it is done with a reciprocal and two corrections, which give the same bits
-/// (markstein1990).
+/// How a step is computed. A division takes ten times as long as a product. Division by a constant, or by a
+/// number that divides several columns, uses the corrected reciprocal.
 enum class ColumnWay : std::uint8_t {
   plain,       ///< as its operation says
   reciprocal,  ///< to = 1 / a
@@ -36,13 +40,12 @@ struct ColumnStep {
   std::uint32_t to = 0, a = 0, b = 0, c = 0;
 };
 
-/// Whether this machine multiplies and adds with one rounding, without which a corrected division is slower
-/// than a plain one.
+/// Whether this machine has a fused multiply-add. Without it a corrected division is slower than a plain one.
 [[nodiscard]] bool corrects_divisions();
-/// Doubles from one slot to the next: more than a block, or slots 4 KiB apart evict each other. The first one
-/// behind the block of a reciprocal says whether every divisor was of a size that may be corrected.
+/// Doubles from one slot to the next. It exceeds a block, because slots 4 KiB apart evict each other. The
+/// first double behind the block of a reciprocal says whether every divisor was within the limits below.
 inline constexpr std::size_t kSlotStride = kBlock + 8;
-/// Sizes between which a divisor must be, for that no step of a corrected division leaves the normal numbers.
+/// Limits of a divisor within which no step of a corrected division leaves the normal numbers.
 inline constexpr double kLeastDivisor = 1e-50, kMostDivisor = 1e50;
 
 /// Runs steps over a block; one copy for each instruction set.
@@ -86,7 +89,7 @@ class ColumnProgram {
   std::vector<std::size_t> breaks_;        ///< steps before which a loop is run
   std::vector<std::uint32_t> slot_;        ///< per node its slot or scalar
   std::vector<std::uint8_t> is_scalar_;    ///< per node
-  std::vector<std::uint32_t> input_slot_;  ///< per input its slot; kNoSlot where nothing hangs on it
+  std::vector<std::uint32_t> input_slot_;  ///< per input its slot; kNoSlot where nothing depends on it
   std::vector<std::uint32_t> loops_;       ///< nodes, one a break
   std::vector<double> scalars_;
   std::size_t slots_ = 0;

@@ -1,5 +1,10 @@
 #pragma once
-/// Derivations: where a number comes from, as data and as text.
+/// Derivations: how a result follows from its inputs, as data and as text.
+///
+/// A record is one call of a law, with its inputs, results, equation and source. A law that is opened is also
+/// read operation by operation, as nodes. `slice` keeps what one result depends on. Values are in base units.
+/// Example: Roofline opened at 10 TFLOP, 40 GB, 1000 TFLOP/s and 2 TB/s gives 1 record with 7 nodes. Its text
+/// says "memory = traffic / bandwidth = 4e10 / 2e12 = 0.02" and "-> time = 20 ms".
 
 #include <mlsysim/tape/law_entry.hpp>
 
@@ -53,8 +58,7 @@ struct DerivedRecord {
 struct Derivation {
   std::vector<DerivedRecord> records;  ///< in order of calls; 0 is the outermost
   std::vector<DerivedNode> nodes;
-  std::shared_ptr<const LawInfo>
-      own;  ///< what `law` of a record points to where no law of the program says it
+  std::shared_ptr<const LawInfo> own;  ///< owner of `law` where no static LawInfo exists
 };
 
 /// All calls of laws at one point.
@@ -68,13 +72,13 @@ struct Derivation {
 
 /// Everything that one result of the outermost law depends on, and nothing else.
 ///
-/// The outermost law must have been opened. Of a choice the side taken is kept; terms of zero and factors of
-/// one are left out; the other results of the law become named intermediates. Names that occur twice are
-/// numbered. Empty `nodes` and no inputs mean that the number hangs on nothing that varies.
+/// The outermost law must have been opened. A choice keeps the side that was taken. Terms of zero and factors
+/// of one are left out. Other results of the law become named intermediates. Names that occur twice are
+/// numbered. Empty `nodes` and no inputs mean that the result depends on nothing that varies.
 /// @param result index of the result
 [[nodiscard]] Derivation slice(const Derivation& whole, std::size_t result);
 
-/// The same as opening the law, deriving and slicing, without reading what the result does not hang on. The
+/// Opens the law, derives and slices in one call, and reads only the nodes that the result depends on. The
 /// point is not checked.
 [[nodiscard]] Derivation derive_result(const LawEntry& law, std::span<const double> in, std::size_t result,
                                        std::span<const std::string> open = {});
@@ -82,13 +86,13 @@ struct Derivation {
 /// How often a law that is called many times is written out.
 enum class Repeats : std::uint8_t {
   shown,   ///< every call
-  counted  ///< the first call; of the others the results, on one line
+  counted  ///< the first call, then the results of all others on one line
 };
 
 /// The derivation as text: per call the law, its equation and source, inputs and results with units; for
 /// opened laws the named intermediates and the expression with numbers.
 [[nodiscard]] std::string to_text(const Derivation& derivation, Repeats repeats = Repeats::shown);
-/// The same for a page: a heading, a table of inputs and the expressions of each call.
+/// The derivation for a page: a heading, a table of inputs and the expressions of each call.
 [[nodiscard]] std::string to_markdown(const Derivation& derivation, Repeats repeats = Repeats::shown);
 
 namespace detail {

@@ -1,9 +1,10 @@
 #pragma once
-/// A tape outside of the library: as C source, or as a JSON program that any host can run.
+/// Exports a tape as C source or as a JSON program, so that a host can run it without the library.
 ///
-/// Both hold what the tape holds and nothing else: no laws, no units at run time. Numbers are in base units
-/// (s, B, FLOP, W, USD, ...); the JSON program says what one display unit is in them.
+/// The program holds the operations that the wanted results need. It has no calls of laws and converts no
+/// units. Numbers are in base units (s, B, FLOP, W, USD). The JSON states the scale of each display unit.
 /// docs/reference/exported-programs.md describes the format.
+/// Example: the time of Roofline in C is `n6 = n4 < n5 ? n5 : n4` with `n4 = n0 / n2` and `n5 = n1 / n3`.
 
 #include <mlsysim/tape/law_entry.hpp>
 #include <mlsysim/tape/tape.hpp>
@@ -33,9 +34,9 @@ class ExportedProgram {
   /// One C function `void NAME(const double* in, double* out)` with the functions that it needs, for C99 and
   /// later and C++.
   ///
-  /// It gives the bits that the library gives where both use one libm: nothing is fused or reordered, and a
-  /// compiler that is told to (-ffast-math, x87) refuses it. Of a loop with more rounds than its law admits
-  /// the results are not numbers.
+  /// It gives the bits of the library where both use the same libm. Nothing is fused or reordered, and the
+  /// source refuses to compile with -ffast-math or x87 arithmetic. A loop with more rounds than its law
+  /// admits gives NaN.
   /// @param name an identifier of C. @throws InputError where it is none
   [[nodiscard]] std::string c_source(std::string_view name = "law") const;
   /// A JSON object, schema "mlsysim/program@1".

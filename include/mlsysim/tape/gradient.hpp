@@ -1,5 +1,16 @@
 #pragma once
-/// Derivatives of every result with respect to every input, with the truth about kinks and steps.
+/// Derivatives of results by inputs at one point, with both sides of a kink and the size of a step.
+///
+///     smooth: slope = d result / d input
+///     kink:   one slope per side, at a tie of min, max, abs or select
+///     step:   slope = change / step, up to the next value of a ceil, a floor or a count
+///     elasticity = slope * input / result
+///
+/// Slopes are in base units of the result per base unit of the input. Laws are differentiated exactly. For
+/// other resolvers they are central differences over h = cbrt(eps) |input|, eps = 2^-52, or h = cbrt(eps) at
+/// input 0.
+/// Example: Roofline, 10 TFLOP, 40 GB, 1000 TFLOP/s, 2 TB/s: d time / d bandwidth = -10 ms per TB/s,
+/// elasticity -1. With 20 TFLOP, a tie, the slopes are 0 rightwards and -10 ms per TB/s leftwards.
 
 #include <mlsysim/tape/law_entry.hpp>
 #include <mlsysim/tape/method.hpp>
@@ -27,7 +38,7 @@ struct Sensitivity {
                     ///< jump right here
   double change = 0;  ///< for steps: change of the result over that move, or of the jump
 
-  /// The slope, where there is one: that of both sides, or for steps the difference quotient.
+  /// The slope where both sides agree, or change / step of a step. Empty at kinks and jumps.
   [[nodiscard]] std::optional<double> value() const {
     if (slope == Slope::smooth) return right;
     if (slope == Slope::step && step != 0) return change / step;

@@ -1,12 +1,14 @@
 #pragma once
-/// A tape over a grid of points: what hangs on few axes is computed once a row of these, not once a point.
+/// Runs a tape on a grid of points and computes each node once per row instead of once per point.
 ///
-/// A grid is the product of axes; its points are counted with the last axis fastest. Every node of the tape
-/// hangs on some of the axes. Nodes of the same axes are a part, which has as many rows as these axes have
-/// together. Short parts become tables when the program is made. The others are widened to all axes up to
-/// their last one, and computed while the points come by, a block of rows at a time; or point by point where
-/// that saves nothing. A part in which there is less to compute than to hand on is not worth a part: its
-/// nodes are computed where they are used.
+///     points = size[0] * size[1] * ...        the last axis is the fastest
+///     rows of a node = product of the sizes of the axes that it depends on
+///
+/// Nodes with the same axes form a part. Short parts become tables when the program is made. Longer parts are
+/// widened to all axes up to their last one and computed in blocks as the points pass. A part with less to
+/// compute than to hand on is dissolved: its nodes are computed where they are used.
+/// Example: exp(x) y on 1000 x 1000 points calls exp 1,000 times. One point then costs 3.05 additions
+/// (`work_per_point`), against 53 on a grid of one point.
 
 #include <mlsysim/reflect/axis.hpp>
 #include <mlsysim/tape/columns.hpp>

@@ -1,14 +1,14 @@
 #pragma once
-/// Ranges of numbers, and what operations make of them: a range that holds every value that the operation
-/// takes on them.
+/// Interval arithmetic: operations on ranges give a range that holds every value of the operation.
 ///
-/// Bounds are rounded to nearest, not outwards. The basic operations round monotonically, so the double
-/// result of any point lies inside all the same; `pow log log2 exp` may differ by the error of the C library,
-/// 1 ulp or so. Bounds are exact where each variable occurs once and wider otherwise ("outer bound"): write
-/// `1 - 1/n`, not `(n-1)/n`.
+///     [a, b] + [c, d] = [a + c, b + d]        [a, b] - [c, d] = [a - d, b - c]
+///     [a, b] * [c, d] = [least, greatest of a c, a d, b c, b d]        f([a, b]) = [f(a), f(b)] for rising f
 ///
-/// Where a result is undefined on part of the range (a denominator with 0 inside, the logarithm of a negative
-/// number) the bound becomes infinite on the side that it loses; it never becomes "not a number".
+/// Bounds are exact where each variable occurs once, and wider otherwise: write 1 - 1/n, not (n - 1)/n.
+/// Bounds are rounded to nearest, not outwards. Basic operations round monotonically, so any computed point
+/// lies inside. `pow log log2 exp` may differ by about 1 ulp, the error of the C library. A result that is
+/// undefined on part of the range has an infinite bound on the affected side, never a NaN.
+/// Example: n in [2, 4] gives [0.5, 0.75] for 1 - 1/n and [0.25, 1.5] for (n - 1)/n.
 
 #include <mlsysim/scalars/condition.hpp>
 #include <mlsysim/units/overloads.hpp>

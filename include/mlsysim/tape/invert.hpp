@@ -1,7 +1,13 @@
 #pragma once
-/// Questions asked backwards: which input makes a result meet a target.
+/// Solves a law for one input: the values at which a result equals a target or stays within a limit.
 ///
-/// "No" and "several" are answers here, not errors.
+///     result(x) = target,  result(x) <= target  or  result(x) >= target,      low <= x <= high
+///
+/// A continuous domain is scanned at 256 points. Newton steps with exact derivatives, kept inside the
+/// bracket, refine each sign change. Counts are tried one by one, or excluded by ranges. No solution and
+/// several solutions are outcomes, not errors. Two roots between neighboring scan points can be missed.
+/// `exhaustive` says whether ranges or a full count rule that out.
+/// Example: Roofline, 10 TFLOP at 1000 TFLOP/s, 40 GB, time = 15 ms: bandwidth = 40 GB / 15 ms = 2.67 TB/s.
 
 #include <mlsysim/tape/law_entry.hpp>
 #include <mlsysim/tape/method.hpp>
@@ -16,23 +22,22 @@ namespace mlsysim {
 /// The condition on the result.
 enum class Relation : std::uint8_t { equals, at_most, at_least };
 
-/// A question: which value of input `free` makes `result` meet `target`, the other inputs being as given.
+/// The question which value of input `free` makes `result` meet `target`. All other inputs stay as given.
 struct InverseQuery {
   std::size_t free = 0;    ///< index of an input
   std::size_t result = 0;  ///< index of a result
   Relation relation = Relation::equals;
   double target = 0;                    ///< canonical base unit
   std::optional<double> low{}, high{};  ///< search domain in the base unit; by default the range of the field
-  std::optional<std::size_t> only{};  ///< counts: index of a result that must be 1; other counts do not exist
-  int scan =
-      256;  ///< points at which a continuous domain is looked at; a root pair closer than that is missed
+  std::optional<std::size_t> only{};    ///< counts: index of a result that is 1 at admissible counts
+  int scan = 256;                       ///< points at which a continuous domain is evaluated
 };
 
 enum class InverseOutcome : std::uint8_t {
   unique,      ///< one solution: `solutions[0]`
   several,     ///< not monotone: all solutions that the scan found
   everywhere,  ///< the whole domain meets the target
-  none,        ///< nothing in the domain does; `reachable` says what is
+  none,        ///< nothing in the domain meets it; see `reachable_low` and `reachable_high`
   undefined,   ///< the result is not a finite number anywhere in the domain
 };
 
@@ -64,10 +69,8 @@ struct Inversion {
 /// Answers a question. The value of `in[query.free]` is ignored but for a default domain.
 ///
 /// Without limits in the query or the field the domain is twelve decades around `in[free]`, or around 1 if
-/// that is 0. Continuous inputs are scanned (logarithmically over more than two decades), then refined by
-/// Newton steps on exact derivatives, kept inside the bracket. Counts of a law are tried one by one up to
-/// 4096 values; of more, ranges prove cells in which nothing changes, and what they leave open is tried, up
-/// to a limit that `exhaustive` tells of.
+/// that is 0. The scan is logarithmic over more than two decades. Up to 4096 counts of a law are tried one by
+/// one. Beyond that, ranges prove cells in which nothing changes and the rest is tried, up to a limit.
 /// @throws InputError if an index or the number of inputs is wrong, or the domain is empty
 [[nodiscard]] Inversion invert(const LawEntry& law, std::span<const double> in, const InverseQuery& query);
 

@@ -1,6 +1,9 @@
 #pragma once
-/// Laws as LaTeX, written from the trace of the law itself, so that the documentation cannot say something
-/// else.
+/// Writes laws and derivations as LaTeX equations, from the operations that the law performs when it runs.
+///
+/// Documentation made this way cannot differ from the code.
+/// Example: `to_latex(entry_of<Roofline>())` gives three equations, and the last one is `\mathrm{time} =
+/// \max\left(\mathrm{compute}, \mathrm{memory}\right)`.
 
 #include <mlsysim/tape/derivation.hpp>
 #include <mlsysim/tape/law_entry.hpp>
@@ -13,9 +16,9 @@ namespace mlsysim {
 /// Equations of a law, one for each named intermediate and each result: `\mathrm{time} =
 /// \max\left(...\right)`.
 ///
-/// The law is run once with tracing at a point inside its ranges; the operations are then written with the
-/// names of its inputs. A branch shows both sides. A loop shows as many rounds as that point has, so laws
-/// with loops are better shown by their own text: `loops` in the answer says so.
+/// The law is recorded at a point inside its ranges, and its operations are written with the names of its
+/// inputs. A branch shows both sides. A loop shows as many rounds as that point has. Where `loops` is set,
+/// the law's own equation text reads better.
 struct LatexLaw {
   std::vector<std::string> equations;
   bool loops = false;        ///< the number of operations depends on the point

@@ -1,7 +1,9 @@
 #pragma once
-/// The tools on a law by type: `gradient<Roofline>(inputs)`, `solve_for<Roofline>(inputs, ...)`.
+/// Sweeps, derivatives, bounds, derivations and inverse problems of a law that is named by its C++ type.
 ///
-/// Programs that know laws by name work on `LawEntry` and the lighter headers instead.
+/// Programs that name laws by text use `LawEntry` and the headers of the single tools.
+/// Example: `solve_for<Roofline>(in, "bandwidth", goal::equals("time", 15 * unit::ms))` with 40 GB of traffic
+/// and 10 TFLOP at 1000 TFLOP/s gives 2.67 TB/s.
 
 #include <mlsysim/tape/batch.hpp>
 #include <mlsysim/tape/bound.hpp>
@@ -57,8 +59,7 @@ template <Law L>
   return derive(entry_of<L>(), numbers_of(in), std::vector<std::string>(open));
 }
 
-/// Goals of the typed `solve_for` below; apart from the targets of resolver_api/solve_for.hpp, which work on
-/// any resolver.
+/// Goals of the typed `solve_for` below. The targets of resolver_api/solve_for.hpp work on any resolver.
 namespace goal {
 
 /// `result == target`, for `solve_for`; likewise `at_most` and `at_least`.
@@ -88,8 +89,7 @@ template <class D> [[nodiscard]] Goal<D> at_least(std::string_view result, Quant
 
 }  // namespace goal
 
-/// Which value of input `free` meets the goal: `solve_for<Roofline>(in, "bandwidth", goal::equals("time", 3 *
-/// unit::ms))`.
+/// Values of input `free` that meet the goal.
 /// @throws LookupError, DimensionError, InputError
 template <Law L, class D>
 [[nodiscard]] Inversion solve_for(const typename L::template Inputs<double>& in, std::string_view free,

@@ -1,5 +1,8 @@
 #pragma once
-/// Derivations as MathML, which browsers draw as formulas without a script or a font.
+/// Writes derivations as HTML with MathML, which browsers draw as formulas without a script or a font.
+///
+/// Example: the derivation of Roofline begins with `<p><b>[1] Roofline</b> <code>time = max(work / peak,
+/// traffic / bandwidth)</code>`.
 
 #include <mlsysim/tape/derivation.hpp>
 

@@ -1,5 +1,7 @@
 #pragma once
-/// How a tool obtained its answer; every result carries one.
+/// The method behind a tool's answer: exact for laws, numerical for other resolvers.
+///
+/// Example: `describe_method(Method::scalar_loop)` is "scalar loop (the resolver is not a law)".
 
 #include <array>
 #include <cstdint>
@@ -7,7 +9,7 @@
 
 namespace mlsysim {
 
-/// How an answer was obtained.
+/// The method of one answer.
 enum class Method : std::uint8_t {
   exact,                ///< the law itself, run on the scalar that the question needs
   central_differences,  ///< slopes from neighboring points of a resolver that is not a law

@@ -1,12 +1,15 @@
 #pragma once
-/// A tape on ranges of its inputs: bounds of its results, and in which inputs a result is monotone.
+/// Bounds of the results of a tape over a box of inputs, and the inputs in which a result is monotone.
 ///
-/// Ranges go forward through the nodes and give outer bounds. Partial derivatives, as ranges too, come back
-/// from a result to the inputs: where one keeps its sign over the whole box the result is monotone in that
-/// input, so that its bound lies at an end of the input. Jumps (ceil, floor, a condition that flips) are
-/// derivatives without end in one direction, which keeps the sign. With all inputs monotone the bounds are
-/// the values at two corners: exact.
+///     range[n] = op(range[a], range[b])                   forwards: outer bounds
+///     partial[i] = range of d result / d input[i]         backwards, over the whole box
+///     partial[i] >= 0: rising,  partial[i] <= 0: falling,  else unknown
+///
+/// The bound of a monotone result lies at an end of that input. With all inputs monotone the bounds are the
+/// values at two corners, which are exact. A jump (ceil, floor, a condition that flips) is a derivative that
+/// is unbounded in one direction and keeps its sign.
 /// @cite moore2009interval, section 6.4 (monotonicity test)
+/// Example: x (1 - x) on [0, 0.4]: outer bounds [0, 0.4], derivative [0.2, 1], so bounds [0, 0.24].
 
 #include <mlsysim/tape/tape.hpp>
 

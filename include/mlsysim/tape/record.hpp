@@ -1,5 +1,8 @@
 #pragma once
-/// Records laws: completes the recording scalar with what only field tables know.
+/// Records a law as a tape: runs it once on `Recorded` inputs and notes each call of a law with its fields.
+///
+/// Calls whose inputs are all constant are not noted.
+/// Example: `record_law<Roofline>()` is a tape of 7 nodes: four inputs, two quotients and their maximum.
 
 #include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/reflect/law.hpp>

@@ -1,5 +1,9 @@
 #pragma once
-/// Turns a law into an entry: instantiates both scalars at once, so that a mistake shows immediately.
+/// Makes the run-time entry of a law or of a resolver.
+///
+/// The law is instantiated over double and over `Recorded` at once, so a mistake fails to compile. Its tape
+/// is recorded at first use.
+/// Example: after `register_law<Roofline>(laws)`, `laws.at("Roofline")` has 4 inputs and 3 results.
 
 #include <mlsysim/tape/law_entry.hpp>
 #include <mlsysim/tape/leaves.hpp>
@@ -25,7 +29,7 @@ template <class L> const Tape& tape_of_law(const void*) {
   return tape;
 }
 
-/// Fields that hold numbers (flags count as 0 and 1), which is what tools can vary.
+/// Fields that hold numbers, which tools can vary. Flags count as 0 and 1.
 [[nodiscard]] std::vector<FieldInfo> numeric_fields(std::span<const FieldInfo> fields);
 [[nodiscard]] double read_number(const FieldInfo& field, const void* object);
 void write_number(const FieldInfo& field, void* object, double base);
@@ -64,9 +68,10 @@ template <Law L> [[nodiscard]] const LawEntry& entry_of() {
   return entry;
 }
 
-/// An entry for a resolver that is not a law: scalar loops and finite differences, and answers that say so.
+/// An entry for a resolver that is not a law. Its tools use scalar loops and finite differences, and their
+/// `Method` says so.
 ///
-/// Its inputs are the numeric fields of `R::Inputs`; everything else stays as in `base`.
+/// Its inputs are the numeric fields of `R::Inputs`. Everything else stays as in `base`.
 /// @param info texts for reports; `id` names the entry
 template <class R>
   requires requires(const R& r, const typename R::Inputs& in) { r.solve(in); }

@@ -1,5 +1,8 @@
 #pragma once
-/// The laws that are known by name; a plain object, so that tests and plugins make their own.
+/// A registry of laws by id. It is a plain object, so tests and plugins make their own.
+///
+/// Example: with Roofline and RidgePoint registered, `find("Rooflin")` is null and `at("Rooflin")` throws
+/// "there is no law 'Rooflin'" and suggests 'Roofline'.
 
 #include <mlsysim/tape/law_entry.hpp>
 

@@ -1,10 +1,13 @@
 #pragma once
-/// Derivatives of one result by every input at once: one sweep over the tape forwards with values, one
-/// backwards with slopes.
+/// Derivatives of one result by all inputs of a tape at once (reverse mode).
 ///
-/// Where the slope of an input is not the whole truth (a tie of `min`, `max` or `select`, a ceil or floor on
-/// the way, a loop, a slope that is not finite) the input is `rough`: its slope is then a question for
-/// `Tangents`, which knows both sides.
+///     value[n] = op(value[a], value[b])                     forwards
+///     adjoint[a] += adjoint[n] * d value[n] / d value[a]    backwards, from adjoint[result] = 1
+///     partial[i] = adjoint of input i
+///
+/// An input is `rough` where this slope is not enough. Causes are a tie of `min`, `max`, `abs` or a
+/// condition, a ceil, a floor, a loop and an infinite slope. `Tangents` then gives both sides.
+/// Example: a b + 1 at a = 3, b = 4: value 13, partials 4 and 3.
 
 #include <mlsysim/tape/tape.hpp>
 
@@ -26,14 +29,14 @@ class Slopes {
   /// Slopes of one result by all inputs at the point of the last `run`.
   void reverse(std::size_t result);
   [[nodiscard]] double partial(std::size_t input) const { return partials_[input]; }
-  /// Whether the slope by this input says less than everything.
+  /// Whether the slope by this input is not enough.
   [[nodiscard]] bool rough(std::size_t input) const { return rough_inputs_[input] != 0; }
 
  private:
   /// State of a node in the backward sweep, besides its adjoint.
   enum Mark : std::uint8_t {
     kRough = 1,  ///< behind it there is a tie, a step or a loop
-    kAsked = 2   ///< a condition that something hangs on
+    kAsked = 2   ///< a condition that something depends on
   };
   void pull(std::size_t n);
   void pass(std::size_t n, std::uint32_t operand, double slope);

@@ -1,13 +1,15 @@
 #pragma once
-/// Derivatives carried forward through a tape, for several inputs at once, with the truth about kinks and
+/// Derivatives of all results of a tape by up to 8 inputs at once (forward mode), one-sided at kinks and
 /// steps.
 ///
-/// Partials are one-sided where they must be: at a tie of `min`, `max`, `abs` or `select`, the partial is the
-/// one for a move of the input in its direction, exactly. So a run in direction -1 gives the other side
-/// (negated), and both together are the whole truth about a kink. A bit per input remembers that a tie with
-/// unequal partials was met (`kinks`), and another that the value changes in steps along that input (`steps`:
-/// ceil, floor, a count, a jump), where a partial of 0 is no answer. The bits cover both sides of the point:
-/// where no kink was met, the partials are those of the other side as well.
+///     tangent[n] = sum over operands a of (d value[n] / d value[a]) * tangent[a],  tangent[seed] = direction
+///
+/// At a tie of `min`, `max`, `abs` or `select` the partial is that of a move in `direction` (+1 or -1). The
+/// run in direction -1, negated, gives the slope on the other side. `kinks` marks an input along which a tie
+/// with unequal partials was met. `steps` marks an input along which the value changes in steps (ceil, floor,
+/// a count, a jump). Its partial of 0 is not meaningful. Both marks cover both sides of the point. Without a
+/// kink, the partials hold on both sides.
+/// Example: max(x, 1) at x = 1 has the partials 1 in direction +1 and 0 in direction -1, and `kinks`.
 
 #include <mlsysim/tape/tape.hpp>
 
@@ -59,7 +61,7 @@ class Tangents {
 
   /// Whether since the last run only its seeds moved, and they are the seeds again.
   [[nodiscard]] bool only_seeds_moved(std::span<const double> in, std::span<const std::size_t> seeds) const;
-  /// @return whether the node hangs on a seed, even one that does not move it here
+  /// @return whether the node depends on a seed, even one that does not move it here
   bool visit(std::size_t n, std::span<const double> in, std::span<const std::size_t> seeds, double direction);
   void step(std::size_t n);
   void compare(std::size_t n);
@@ -76,7 +78,7 @@ class Tangents {
   const Tape* tape_;
   std::vector<double> in_;  ///< of the last run
   std::vector<std::size_t> seeds_;
-  std::vector<std::uint32_t> cone_;  ///< nodes that hang on these
+  std::vector<std::uint32_t> cone_;  ///< nodes that depend on these
   std::vector<double> values_, partials_;
   std::vector<Marks> marks_;
   std::vector<std::uint8_t> moves_;    ///< whether a seed reaches the node at all

@@ -1,11 +1,14 @@
 #pragma once
-/// The tape: what a law or a whole answer computes, recorded once as a list of operations that everything
-/// else interprets.
+/// A law or a whole estimate, recorded once as a list of operations that all tools interpret.
 ///
-/// One number is followed through a tape like this: a law called on `Recorded` leaves a node for each
-/// operation whose operands are not all constants; `evaluate` walks the nodes with doubles, `Columns`
-/// (tape/columns.hpp) with blocks of points, `bounds_of` (tape/ranges.hpp) with ranges, `Slopes`
-/// (tape/slopes.hpp) backwards with derivatives, `derive` (tape/derivation.hpp) with names.
+///     value[n] = op(value[a], value[b], value[c])      with a, b, c < n
+///
+/// A law called on `Recorded` leaves a node for each operation whose operands are not all constant.
+/// `Tape::evaluate` runs the nodes on doubles and `ColumnProgram` (tape/columns.hpp) on blocks of points.
+/// `Ranges` (tape/ranges.hpp) runs them on ranges, `Slopes` (tape/slopes.hpp) backwards with derivatives.
+/// `derive` (tape/derivation.hpp) reads them with names.
+/// Example: a b + 1 is a tape of 5 nodes: two inputs, the product, the constant 1 and the sum. It gives 13 at
+/// a = 3, b = 4.
 
 #include <mlsysim/scalars/recorder.hpp>
 #include <mlsysim/tape/interval.hpp>
@@ -33,7 +36,7 @@ class Tape {
   [[nodiscard]] double constant(const TapeNode& n) const { return r_.constants[n.a]; }
   /// Node of a result.
   [[nodiscard]] std::uint32_t output(std::size_t result) const { return r_.outputs[result]; }
-  /// The value of a node that hangs on nothing, if it is one.
+  /// The value of a constant node; empty for any other node.
   [[nodiscard]] std::optional<double> fixed(std::uint32_t node) const {
     if (r_.nodes[node].op != TapeOp::constant) return std::nullopt;
     return r_.constants[r_.nodes[node].a];
@@ -63,8 +66,8 @@ struct TapeReduction {
   bool all = true;
 };
 
-/// The part of a tape that remains. Inputs keep their positions, results are those wanted, in that order;
-/// names and calls of laws are gone. Values are the same bit for bit.
+/// The part of a tape that remains. Inputs keep their positions, and the wanted results their order. Names
+/// and calls of laws are dropped. Values keep their bits.
 [[nodiscard]] Tape reduced(const Tape& tape, const TapeReduction& known);
 
 /// Records `f(inputs) -> results`, which computes with `Recorded`.

@@ -1,6 +1,15 @@
 #pragma once
-/// Distributions of uncertain inputs, and draws from them. Their effect on results is computed in
-/// explore/ask/uncertainty.hpp.
+/// Quantiles and random draws of an uncertain input, cut to the range of its field.
+///
+///     normal:     x = value + spread z(p)              lognormal: x = value exp(spread z(p))
+///     uniform:    x = low + p w                        w = high - low, z: standard normal quantile
+///     triangular: x = low + sqrt(p w (value - low))            where p w < value - low
+///                 x = high - sqrt((1 - p) w (high - value))    elsewhere
+///
+/// p: probability of a smaller value. `input_quantile` scales p to the probability inside the range of the
+/// field. `draw_input` draws again where a value falls outside. Counts are rounded. Inputs are independent.
+/// Effects on results are computed in explore/ask/uncertainty.hpp.
+/// Example: a bandwidth of 2 TB/s, normal with spread 0.2 TB/s: the 90 % quantile is 2.256 TB/s.
 
 #include <mlsysim/tape/law_entry.hpp>
 #include <mlsysim/tape/method.hpp>

@@ -1,5 +1,16 @@
 #pragma once
-/// Collectives over the levels of a machine.
+/// Time of a collective over the levels of a machine: node, rail and spine, or the axes of a torus.
+///
+///     nested = inside(message) + between(message / inner)                     level after level
+///     flat   = start + passes (round + (1 - 1/ranks) message / narrowest)     one ring through all levels
+///     time   = min(nested, flat) of an all-reduce, nested of a gather or scatter
+///
+/// passes: 2 of an all-reduce, 1 of a gather or scatter. round: start-ups of one trip around the ring [s].
+/// narrowest: sustained rate of the slowest edge [B/s]. inner: ranks of the group in one node.
+/// Trees and reduction in the switch compete for an all-reduce too. `links.form.algorithm` may exclude a way.
+/// An all-to-all takes the longer of its parts inside and between nodes. Ranks are equal, additions are free.
+/// @cite hu2025nccl, section V; patarasuk2009allreduce
+/// Example: all-reduce of 1 GiB on 4 nodes of 8 A100s, no start-ups: 2 (31/32) 1 GiB / 190 GB/s = 10.9 ms.
 
 #include <mlsysim/lowering/op.hpp>
 #include <mlsysim/physics/collectives.hpp>
@@ -18,10 +29,10 @@ namespace mlsysim {
 template <class T = double> struct Spread {
   T ranks, inner, nodes;
   Bandwidth<T> ring;      ///< a device's sustained way out of its node where neighbors talk to neighbors
-  Bandwidth<T> exchange;  ///< ... and where all talk to all
+  Bandwidth<T> exchange;  ///< sustained way out of the node where all talk to all
   Time<T> step, climb;    ///< mean start-up of a step over nodes: from neighbor to neighbor, up a tree
   Time<T> turns;          ///< of nested rings: start-ups of one round of every level
-  Time<T> per_byte;       ///< ... and the time of a byte of what a device of a node has, one pass of each
+  Time<T> per_byte;       ///< of nested rings: time of a byte of a device's part, one pass of every level
 };
 
 /// Levels that join the devices of a node: one, or the axes of a torus.

@@ -1,6 +1,11 @@
 #pragma once
-/// Pricings: the levels of detail at which passes and steps are priced. One is chosen when views are
-/// prepared. It makes the views of devices, links and models, and brings the estimator that reads them.
+/// A level of detail (textbook, operator or roofline): it makes numeric views and names their pass estimator.
+///
+/// A request may name the level. Otherwise it is the operator level where the shape of the workload is known.
+/// Workloads without a shape get the textbook. No request names the roofline, which is a yardstick.
+///
+/// Example: without a named level, Llama3_8B gets `operator_model()` and ACT_ALOHA gets `textbook_model()`.
+/// The zoo states the shape of the first, and only totals of the second.
 
 #include <mlsysim/scalars/recorded.hpp>
 #include <mlsysim/timing/pass_estimator.hpp>
@@ -65,16 +70,14 @@ class FidelityModel {
   [[nodiscard]] virtual const PassEstimator<Recorded>& recorder() const = 0;
 };
 
-/// The fidelity_model of a request: the fidelity named, or operators where the workload's shape is known,
-/// else the textbook (noted).
+/// Chooses the model of a request, and notes the choice where none is named.
 /// @throws InputError when operators are asked for and the shape is not known
 [[nodiscard]] const FidelityModel& fidelity_model_for(std::optional<Fidelity> fidelity,
                                                       const Workload& workload, Notes& notes);
-/// The fidelity_model of a fidelity.
 [[nodiscard]] const FidelityModel& fidelity_model_of(Fidelity fidelity);
 [[nodiscard]] const FidelityModel& operator_model();
 [[nodiscard]] const FidelityModel& textbook_model();
-/// The roofline of whole passes, a yardstick that no request names.
+/// The roofline of whole passes.
 [[nodiscard]] const FidelityModel& roofline_model();
 
 /// Published totals; work defaults to 2 FLOP per active weight and unit (noted).

@@ -1,5 +1,7 @@
 #pragma once
-/// Named figures of a zoo that rules work with; each use is noted.
+/// Reads named parameters of the zoo, such as failure rates, and notes each use with the work that it cites.
+///
+/// Example: `figures.figure<dim::time>("Gpu")` returns 50,000 h, the mean time between failures of a GPU.
 
 #include <mlsysim/resolver_api/notes.hpp>
 #include <mlsysim/specs/zoo.hpp>
@@ -13,7 +15,7 @@ class Figures {
  public:
   Figures(const Zoo& zoo, Notes& notes) : zoo_(&zoo), notes_(&notes) {}
 
-  /// The figure of this name in its dimension.
+  /// The parameter of this name in its dimension.
   template <class Dim> [[nodiscard]] Quantity<Dim> figure(std::string_view name) const {
     const ScalarFigure& f = zoo_->scalar(name);
     const Quantity<Dim> value = f.quantity<Dim>();
@@ -30,7 +32,7 @@ class Figures {
   [[nodiscard]] Notes& notes() const { return *notes_; }
 
  private:
-  /// The work that the figure's entry cites.
+  /// The work that the parameter's entry cites.
   static std::string source_of(const ScalarFigure& f) {
     return f.entry != nullptr && !f.entry->source.ref.empty() ? f.entry->source.ref : "the zoo";
   }

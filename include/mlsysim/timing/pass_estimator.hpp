@@ -1,8 +1,14 @@
 #pragma once
-/// Pricers: how long a pass or a step takes, and what it holds, at one level of detail.
+/// Interface of a pass estimator: time and memory of a prefill, decode step, inference or optimizer step.
 ///
-/// A estimator is chosen when views are prepared (timing/fidelity_model.hpp); whoever asks it does not know
-/// which one it is. There is one for each of the two scalars.
+///     operator = sum over the operators, with overlap        timing/op_price.hpp, timing/pass_cost.hpp
+///     textbook = (weights + cache) / bandwidth + layers layer_overhead       of a decode step
+///     roofline = max(work / peak, memory_bytes / bandwidth)                  of a whole pass
+///
+/// Callers get one through a FidelityModel and do not depend on which one it is. T is double or Recorded.
+/// @cite pope2023inference, section 2; williams2009roofline
+/// Example: decode step of Llama-3.1-70B on 8x H100, TP 8, batch 16, context 2304.5, bf16.
+/// Operator 11.1 ms, textbook 6.52 ms, roofline 5.74 ms.
 
 #include <mlsysim/timing/spill.hpp>
 #include <mlsysim/timing/step.hpp>

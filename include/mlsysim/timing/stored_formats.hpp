@@ -1,5 +1,12 @@
 #pragma once
-/// How the weights of a model are stored, apart from the format of the arithmetic.
+/// How a served model's weights are stored, by tensor group, apart from the format of the arithmetic.
+///
+///     bytes of a weight = (element bits + scale bits / block) / 8
+///
+/// block: weights that share one scale. Embedding, head, router and norms often stay at 16 bits.
+/// @cite ocp2023mx
+///
+/// Example: mxfp4 has 4-bit elements and an 8-bit scale for 32 of them: (4 + 8 / 32) / 8 = 0.53125 B.
 
 #include <mlsysim/lowering/op.hpp>
 #include <mlsysim/lowering/stack_view.hpp>

@@ -1,5 +1,11 @@
 #pragma once
-/// From specs to numeric views: names, missing values and defaults are settled here, once, in double.
+/// Builds numeric views of devices, links and models from specs. Names and defaults are settled once, in
+/// double.
+///
+/// Each default is noted with its source. Laws then read the views over any scalar (specs/views.hpp).
+///
+/// Example: `kv_cache_bytes` of Llama3_8B, 8,192 tokens, batch 1, bf16.
+/// 2 x 32 layers x 8 heads x 128 x 2 B x 8,192 = 1.07 GB.
 
 #include <mlsysim/resolver_api/notes.hpp>
 #include <mlsysim/specs/conventions.hpp>

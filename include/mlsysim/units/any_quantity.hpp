@@ -1,8 +1,10 @@
 #pragma once
-/// Quantities whose dimension is known at run time only: what is read from text, files, Python and plugins.
+/// Quantities whose dimension is known only at run time: read from text, files, Python and plugins.
 ///
-/// An `AnyQuantity` holds the exponents, the number in the canonical base unit, and the text it was written
-/// as. Laws never see one: `q.as<dim::bandwidth>()` checks the dimension once, at the border.
+/// An `AnyQuantity` holds the exponents, the number in the canonical base unit, and the text as written.
+/// `q.as<dim::bandwidth>()` checks the dimension once and returns the typed quantity that laws take.
+/// Example: `AnyQuantity::parse("3.35 TB/s")` has base() 3.35e12, number() 3.35 and in("GB/s") 3350. Its
+/// `as<dim::time>()` throws DimensionError.
 
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/quantity.hpp>

@@ -1,10 +1,10 @@
 #pragma once
-/// Dimensions of the quantities that machine-learning systems are described with.
+/// Dimensions of quantities: eleven small integer exponents over the base dimensions, with names.
 ///
-/// A dimension is eleven small integer exponents over the base dimensions. A named dimension has a tag type
-/// in `mlsysim::dim`, so that a compiler message says `Quantity<dim::bandwidth>`; every other product is
-/// `dim::derived<exponents>`. All names live in this one header: if a name depended on which header was
-/// included, two files would see two types for one quantity.
+/// A named dimension has a tag type in `mlsysim::dim`, so that compiler messages say
+/// `Quantity<dim::bandwidth>`. Every other product is `dim::derived<exponents>`. All names live in this
+/// header. Otherwise one quantity could have two types in two files.
+/// Example: bandwidth is `.time = -1, .data = 1`, with the canonical base unit B/s.
 
 #include <cstdint>
 #include <string_view>

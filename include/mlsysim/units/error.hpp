@@ -1,7 +1,10 @@
 #pragma once
-/// Errors of the library: every message says what was found, what was expected, where, and what to do.
+/// Errors of the library: what is wrong, what was found and expected, where, and what to do.
 ///
-/// Infeasible, not converged or "does not fit" are values in results, never exceptions.
+/// The facts are fields, so that programs need not read the message. Infeasible, not converged or "does not
+/// fit" are values in results, never exceptions.
+/// Example: id "mlsysim.unit.003", message "m", found "f", expected "e", hint "h" at line 3, column 7 of
+/// a.yaml render as "a.yaml:3:7: m; found f, expected e; h [mlsysim.unit.003]".
 
 #include <cstdint>
 #include <optional>

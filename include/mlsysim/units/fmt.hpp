@@ -1,9 +1,9 @@
 #pragma once
-/// {fmt} formatters for quantities and shared texts. The only public header that includes fmt.
+/// {fmt} formatters for quantities and shared texts. Only this public header includes fmt.
 ///
-/// `{}` is pretty with 4 digits, `{:.6}` with 6; `{:GB/s}` and `{:.6 GB/s}` choose the unit; `{:exact}` is
-/// the exact text. A unit that does not fit the quantity throws UnitError or DimensionError when the text is
-/// made.
+/// `{}` rounds to 4 digits, `{:.6}` to 6. `{:GB/s}` and `{:.6 GB/s}` choose the unit. `{:exact}` is the exact
+/// text. A unit that does not fit the quantity throws UnitError or DimensionError when the text is made.
+/// Example: `fmt::format("{:.2 GB/s}", q)` of 3.35 TB/s is "3400 GB/s". `{}` of 0.0162 s is "16.2 ms".
 
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/format.hpp>

@@ -1,5 +1,7 @@
 #pragma once
-/// Quantities as text: exact for files, pretty for readers.
+/// Text of quantities: exact for files (`format_exact`), rounded for readers (`pretty`).
+///
+/// Example: 80 GiB is "8.589934592e10 B" by `format_exact` and "85.9 GB" by `pretty`.
 
 #include <mlsysim/units/any_quantity.hpp>
 

@@ -1,8 +1,10 @@
 #pragma once
-/// The closed overload set of a law, for `double`: by value, never by reference.
+/// The closed overload set of laws, for `double`: `min`, `max`, `select`, `clamp`, `quadrature`, `ceil_div`
+/// etc.
 ///
-/// `std::max` returns a reference, and on a wrapper type GCC 12 then never vectorises the loop around it. The
-/// other scalar, `Recorded`, brings the same names in its own header; a law calls them unqualified.
+/// All take and return values. `std::max` returns a reference, which keeps GCC 12 from vectorizing loops over
+/// a wrapper type. `Recorded` brings the same names in its own header. A law calls them unqualified.
+/// Example: `quadrature(3.0, 4.0)` is sqrt(3^2 + 4^2) = 5, `ceil_div(1000.0, 16.0)` is 63.
 
 #include <cmath>
 #include <string_view>

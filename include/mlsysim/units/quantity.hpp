@@ -1,9 +1,10 @@
 #pragma once
 /// Compile-time quantities: one type per dimension, one scalar in the canonical base unit inside.
 ///
-/// Units exist only at the border (`3.35 * unit::TB / unit::s` in, `q.in(unit::ms)` out), so arithmetic is
-/// that of the bare scalar: same size, same instructions. A product or quotient of quantities without
-/// dimension is the bare scalar.
+/// Units exist only on input (`3.35 * unit::TB / unit::s`) and output (`q.in(unit::ms)`), so arithmetic costs
+/// no more than that of the scalar. A dimensionless product or quotient is the bare scalar.
+/// Example: `10 * unit::GB / (2 * unit::TB / unit::s)` is a `Time` of 0.005 s, and `10_GB / 5_GB` is the
+/// double 2.
 
 #include <mlsysim/units/dimension.hpp>
 #include <mlsysim/units/overloads.hpp>
@@ -16,7 +17,7 @@ template <class D> struct Unit;
 
 /// A value of dimension `D` held as one scalar `T` in the canonical base unit.
 /// @tparam D tag from `mlsysim::dim`
-/// @tparam T scalar of the law: double, Batch, Interval, Dual or Traced
+/// @tparam T scalar of the law: double or Recorded
 template <class D, class T = double> class [[nodiscard]] Quantity {
  public:
   using dimension = D;

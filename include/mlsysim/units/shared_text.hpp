@@ -1,9 +1,9 @@
 #pragma once
-/// Text that is copied for the price of a pointer.
+/// Immutable text whose copies cost one pointer: `SharedText`, and `TextRef` for text passed to a keeper.
 ///
-/// Results carry many names, units and sources, nearly all of them literals of this library, and nobody reads
-/// most of them. A literal is only pointed to; any other text is copied once, into memory that all copies
-/// share.
+/// Results carry many names, units and sources, and most of them are literals of this library. A literal is
+/// only pointed to. Any other text is copied once, into memory that all copies share.
+/// Example: `SharedText b = std::string("computed"), c = b;` leaves b and c at one address. sizeof is 16.
 
 #include <concepts>
 #include <cstddef>
@@ -29,7 +29,7 @@ class SharedText {
     requires(std::same_as<T, const char*>)
   SharedText(const T& text) : SharedText(std::string_view(text)) {}
   // NOLINTEND(google-explicit-constructor)
-  /// Text that the caller vouches for: it lives as long as anything that points to it, e.g. for ever.
+  /// Text that the caller keeps alive as long as anything points to it.
   [[nodiscard]] static constexpr SharedText lasting(std::string_view text) {
     SharedText t;
     t.data_ = text.data();
@@ -87,7 +87,7 @@ class SharedText {
   bool counted_ = false;  // a count of the copies stands before the characters
 };
 
-/// Text on its way to somebody who may keep it; costs nothing until then.
+/// Text that a callee may keep. It is copied only by `keep()`.
 class TextRef {
  public:
   // NOLINTBEGIN(google-explicit-constructor)

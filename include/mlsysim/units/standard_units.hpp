@@ -1,5 +1,7 @@
 #pragma once
-/// The table `UnitRegistry::standard()`: the shipped units, or these and those of plugins.
+/// The table behind `UnitRegistry::standard()`: the shipped units, extended by units of plugins.
+///
+/// Example: before any plugin publishes units, `UnitRegistry::standard()` is `shipped_units()` itself.
 
 #include <mlsysim/units/unit_registry.hpp>
 
@@ -8,8 +10,8 @@ namespace mlsysim {
 /// The shipped table alone.
 [[nodiscard]] const UnitRegistry& shipped_units();
 
-/// From now on `UnitRegistry::standard()` is this table, on every thread. References to the tables before
-/// stay valid: they are kept until the process ends, so this is for loading plugins and not for every day.
+/// Makes this table `UnitRegistry::standard()` on every thread. References to earlier tables stay valid. They
+/// are kept until the process ends, so call it only when plugins are loaded.
 void publish_units(UnitRegistry units);
 
 }  // namespace mlsysim

@@ -1,9 +1,12 @@
 #pragma once
-/// Units for code: `mlsysim::unit::ms`, `unit::TFLOP / unit::s`; and literals such as `80_GB`.
+/// Units for code: `mlsysim::unit::ms`, `unit::TFLOP / unit::s`, and literals such as `80_GB`.
 ///
-/// A unit is an exact reduced ratio of integers held in two doubles, of which one is 1 for almost every unit,
-/// so a conversion rounds once. Text units live in units/unit_registry.hpp; a test holds the two tables
-/// together.
+///   base number = number mul / div
+///
+/// A unit is an exact reduced ratio of integers in two doubles. One of them is 1 for almost every unit, so a
+/// conversion rounds once. Units of texts live in units/unit_registry.hpp, and a test compares the two
+/// tables.
+/// Example: `unit::TFLOP / unit::s` has mul 1e12 and div 1. `(3.35 * unit::TB / unit::s).base()` is 3.35e12.
 
 #include <mlsysim/units/quantity.hpp>
 
@@ -12,7 +15,7 @@
 
 namespace mlsysim {
 
-/// A unit of dimension `D`: `number * mul / div` is the number in the canonical base unit.
+/// A unit of dimension `D`.
 template <class D> struct Unit {
   double mul = 1.0;
   double div = 1.0;

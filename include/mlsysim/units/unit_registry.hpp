@@ -1,11 +1,12 @@
 #pragma once
 /// The table of units that texts may use, and the reader of quantity texts.
 ///
-/// Grammar: `number unit`, blanks optional; a unit is factors joined by `*` and `/`, each with an optional
-/// `^int`.
-/// `/` binds the next factor only, so `FLOP/param/token` is FLOP/(param*token); there are no parentheses.
-/// Spellings are case-sensitive. Aliases are a closed list; spellings whose meaning depends on the reader are
-/// refused.
+/// Grammar: `number unit`, blanks optional. A unit is factors joined by `*` and `/`, each with an optional
+/// `^int`. `/` binds only the next factor, so `FLOP/param/token` is FLOP/(param*token). There are no
+/// parentheses. Spellings are case-sensitive. Aliases are a closed list. Spellings on which readers disagree
+/// are refused.
+/// Example: `parse("1 Gbps")` is 125,000,000 B/s and `parse("80GiB")` 85,899,345,920 B. `parse("3 TFLOPS")`
+/// throws UnitError, which suggests TFLOP/s or TFLOP.
 
 #include <mlsysim/units/any_quantity.hpp>
 

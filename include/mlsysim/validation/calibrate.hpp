@@ -1,6 +1,15 @@
 #pragma once
-/// Fits the constants of a device or of a serving engine to measurements: few, bounded, with their
-/// uncertainty, and checked on groups left out.
+/// Fits constants of a device or serving engine to measured tables, with uncertainty and cross-validation by
+/// groups.
+///
+///   minimize  sum over rows (rho(r) / noise^2)  +  sum over constants (log(value / prior) / prior_spread)^2
+///   r = log(predicted / measured)      rho(r) = 2 s^2 (sqrt(1 + (r / s)^2) - 1)
+///   p10, p90 = value * exp(-+ 1.2816 * spread)      within the physical bounds
+///
+/// s: robust_scale. noise: scatter of the row's table about the error that its rows share. spread: standard
+/// deviation of log(value) after the fit. A constant with spread >= 0.5 * prior_spread is not identified: it
+/// keeps its present value, and the others are fitted again.
+/// Example: value 0.71 and spread 0.05 give p10 0.666 and p90 0.757.
 
 #include <mlsysim/validation/conformal.hpp>
 #include <mlsysim/validation/validate.hpp>
@@ -13,9 +22,9 @@
 
 namespace mlsysim {
 
-/// Share of the probability between p10 and p90.
+/// Probability between p10 and p90.
 inline constexpr double kIntervalShare = 0.8;
-/// Quantile of the normal distribution that leaves half of the rest on each side.
+/// Normal quantile of 90 %: half of the interval in standard deviations.
 inline constexpr double kIntervalQuantile = 1.2816;
 
 /// A constant that may be fitted. All of them are positive and are fitted in their logarithm.
@@ -34,24 +43,24 @@ struct FittedConstant {
   FreeConstant constant;
   double value = 0;         ///< [base unit]; the present value where the data do not identify it
   double spread = 0;        ///< standard deviation of its logarithm after the fit
-  bool identified = false;  ///< the data say more about it than half of what the prior leaves open
+  bool identified = false;  ///< its spread is below half of the prior's
   bool at_bound = false;
-  std::string why{};  ///< of one that is not identified: what the rows lack
+  std::string why{};  ///< why it is not identified
 
-  /// Standard deviation after the fit over that of the prior: near 1 the rows say nothing.
+  /// Standard deviation after the fit over that of the prior. Near 1, the rows add no information.
   [[nodiscard]] double of_prior() const { return spread / constant.prior_spread; }
   /// The 80 % interval, inside the physical bounds [base unit].
   [[nodiscard]] double p10() const;
   [[nodiscard]] double p90() const;
 };
 
-/// One group that was left out: errors of the model that has not seen it, beside those of the one that has.
+/// Errors on one group, with constants fitted with it (in_sample) and without it (left_out).
 struct GroupError {
   std::string group;
   ErrorStatistics in_sample, left_out;
 };
 
-/// Range of an input over the rows of a fit: beyond it a prediction extrapolates.
+/// Range of an input over the rows of a fit. Outside it a prediction extrapolates.
 struct InputRange {
   double low = 0, high = 0;
 };
@@ -82,15 +91,15 @@ struct SystemChange {
 struct Calibration {
   std::string what;   ///< "device" or "engine"
   std::string name;   ///< its key in the zoo
-  std::string owner;  ///< of its figures, as in ConstantValue
+  std::string owner;  ///< as in ConstantValue
   std::vector<std::string> tables, references;
   std::vector<FittedConstant> constants;
   std::vector<double> covariance;  ///< of the logarithms of all constants, row after row
   std::size_t rows = 0, fitted_rows = 0;
-  std::vector<LeftOut> unanswered;  ///< rows beside these to which the library gives no answer, by reason
-  double noise = 0;                 ///< of a row: root mean square of the tables' `sigma`
+  std::vector<LeftOut> unanswered;            ///< further rows without a prediction, by reason
+  double noise = 0;                           ///< of a row: root mean square of the tables' `sigma`
   std::map<std::string, TableNoise> scatter;  ///< by table
-  std::vector<SystemChange> systems;          ///< where `check_systems` was asked
+  std::vector<SystemChange> systems;          ///< filled by `check_systems`
   std::vector<std::string> harmless;          ///< constants that alone make no table of `systems` worse
   ErrorStatistics before, after,
       left_out;  ///< of rows with an answer: fewer than `rows` where constants leave some without
@@ -103,7 +112,7 @@ struct Calibration {
   [[nodiscard]] double coverage_left_out(double level = 0.8) const;
   /// Whether the fit makes a table of whole systems worse.
   [[nodiscard]] bool makes_systems_worse() const;
-  /// The constants as changes of the zoo's figures.
+  /// The fitted constants as changes of zoo parameters.
   [[nodiscard]] std::vector<ConstantValue> changes() const;
 };
 
@@ -122,21 +131,17 @@ struct CalibrationOptions {
 /// @throws LookupError for a field that is none of them
 [[nodiscard]] std::vector<FreeConstant> free_constants(const HardwareNode& device, const Zoo& zoo,
                                                        std::span<const std::string> fields = {});
-/// Times of an engine that a fit may touch; priors are those of the generic one. What an engine does not have
-/// stays so.
+/// Times of an engine that a fit may touch. Priors are those of the generic engine. A time that an engine
+/// lacks stays absent.
 [[nodiscard]] std::vector<FreeConstant> free_constants(const ServingEngine& engine, const Zoo& zoo,
                                                        std::span<const std::string> fields = {});
 
-/// Nonlinear least squares on log(predicted / measured) with a soft-l1 loss and the priors as further
-/// residuals.
+/// Fits by nonlinear least squares (Levenberg-Marquardt).
 ///
-/// A constant that the data do not identify is put back to its present value and the rest is fitted again.
 /// Cross-validation leaves out whole groups of the tables (model, device, software), never single rows. Rows
 /// to which the library gives no answer with the present constants take no part; a row that loses its answer
-/// during a fit counts as a very wrong one. The noise of a row is the scatter of its table about the error
-/// that the table's rows share: a shared error is signal. Where every row that moves `efficiency.matrix` is a
-/// burst
-/// (`busy` of its table is below a third of `efficiency.burst_time`), that constant is kept.
+/// during a fit counts as a very wrong one. `efficiency.matrix` is kept if every row
+/// that moves it is a burst (`busy` of its table is below a third of `efficiency.burst_time`).
 /// @throws InputError when no row of the tables is measured on this device, or with this engine, or none has
 /// an answer, for rows of a device that measured the same work and differ by a factor, and for options out of
 /// their range

@@ -1,5 +1,12 @@
 #pragma once
-/// Calibrations for readers and programs.
+/// Renders a calibration: constants with uncertainty, correlations, errors before and after, and coverage of
+/// intervals.
+///
+///   of prior = spread / prior_spread
+///
+/// A constant that is not identified shows as "kept", with the reason and points of `mlsysim measure` that
+/// identify it.
+/// Example: spread 0.026 after the fit and prior_spread 0.059: "of prior" 0.44 and state "fitted".
 
 #include <mlsysim/report/render_options.hpp>
 #include <mlsysim/validation/calibrate.hpp>
@@ -8,8 +15,7 @@
 
 namespace mlsysim {
 
-/// Constants with their uncertainty and what could not be identified, correlations that are strong, errors
-/// before, after and on groups left out, and how many rows lie inside their interval.
+/// The calibration in the format of the options. Correlations above 0.8 are listed.
 [[nodiscard]] std::string render(const Calibration& calibration, const RenderOptions& options);
 
 }  // namespace mlsysim

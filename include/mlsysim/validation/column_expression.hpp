@@ -1,5 +1,9 @@
 #pragma once
-/// Expressions over the columns of a table: how the mapping of a row to an input is written as data.
+/// Arithmetic expressions over the columns of a CSV table, which map a row to an input of a prediction.
+///
+/// Names are columns. `given(column)` is 1 where the value is not empty, else 0. A row with an empty value
+/// that the expression needs has no result.
+/// Example: for the row tp 8, pp 2: "tp / pp / 2" is 2, and "tp >= 8 and pp < 2" is 0.
 
 #include <mlsysim/files/csv.hpp>
 #include <mlsysim/resolver_api/expression.hpp>
@@ -11,8 +15,7 @@
 
 namespace mlsysim {
 
-/// An expression such as `micro_batch * n_gpus / (tensor_parallel * pipeline_parallel)`. Names are columns;
-/// `given(column)` is 1 where the value is not empty.
+/// An expression such as `micro_batch * n_gpus / (tensor_parallel * pipeline_parallel)`.
 class ColumnExpression {
  public:
   /// @param where of the expression's first character, for messages
@@ -27,7 +30,7 @@ class ColumnExpression {
   /// @throws InputError for a value that is no number, or a result that is not finite
   [[nodiscard]] std::optional<double> at(const CsvTable& table, std::size_t row) const;
   [[nodiscard]] const std::string& text() const { return expression_.text(); }
-  /// Columns that it reads, ascending.
+  /// Indices of the columns that it reads, ascending.
   [[nodiscard]] std::vector<std::size_t> columns() const;
 
  private:

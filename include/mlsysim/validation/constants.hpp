@@ -1,6 +1,12 @@
 #pragma once
-/// Constants of devices, engines and conventions as a vector of numbers: what ablations neutralise and
-/// calibration fits.
+/// Zoo parameters of devices, engines and conventions with some values replaced, for ablations and
+/// calibration.
+///
+/// An owner is a device key, "*" for every device that has the parameter, "engine:KEY", or "default" for
+/// conventions. Replacing copies a spec on first use. The zoo itself does not change, and reading is not
+/// thread-safe.
+/// Example: {"A100", "memory.bandwidth", half of its value} slows memory streams on the A100 only. The owner
+/// of the engine sglang is "engine:sglang".
 
 #include <mlsysim/lowering/structure.hpp>
 #include <mlsysim/specs/conventions.hpp>
@@ -18,21 +24,20 @@
 
 namespace mlsysim {
 
-/// A value for one figure. `owner` is the key of a device, "*" for every device that has the figure, whoever
-/// gives it, "engine:" and the key of a serving engine, or "default" for a convention and for devices that
-/// are silent; `field` is its path ("efficiency.memory", "host_step", "overlap").
+/// A value for one parameter. "*" means every device that has the parameter, from any source. "default" is a
+/// convention, and also replaces the parameter of devices that do not state it. `field` is a path:
+/// "efficiency.memory", "host_step", "overlap".
 struct ConstantValue {
   std::string owner;
   std::string field;
   double base = 0;  ///< canonical base unit
 };
 
-/// The owner of the figures of a device or engine.
+/// The owner text of a device or engine.
 [[nodiscard]] std::string owner_of(const HardwareNode& device);
 [[nodiscard]] std::string owner_of(const ServingEngine& engine);
 
-/// The figures of the zoo with some of them replaced. Reading is not thread-safe: specs are copied on first
-/// use.
+/// The parameters of the zoo with some of them replaced.
 class Constants {
  public:
   /// @throws LookupError for a field that its owner does not have
@@ -41,21 +46,21 @@ class Constants {
   [[nodiscard]] const Conventions& conventions() const { return conventions_; }
   /// The device with its changes; the device itself where nothing changes. Lives as long as this object.
   [[nodiscard]] const HardwareNode& device(const HardwareNode& named) const;
-  /// Its figures as kernels take them, found once: with another family of attention where one is named.
+  /// The device as kernels take it, computed once, with another attention family where one is named.
   [[nodiscard]] const Device<>& kernel_device(const HardwareNode& named, Precision precision,
                                               const KernelFamily* attention = nullptr,
                                               Phase phase = Phase::decode) const;
-  /// The same for an engine.
+  /// The engine with its changes; the engine itself where nothing changes.
   [[nodiscard]] const ServingEngine& engine(const ServingEngine& named) const;
 
-  /// Another entry is predicted wherever this one is asked for, alone or in a node.
+  /// Uses another entry wherever this one is named, alone or in a node.
   void stand_in(const HardwareNode& named, const HardwareNode& instead) {
     devices_.instead[&named] = &instead;
   }
   void stand_in(const ServingEngine& named, const ServingEngine& instead) {
     engines_.instead[&named] = &instead;
   }
-  /// Names of entries that have a replacement which was not used yet.
+  /// Names of entries whose replacement was not used yet.
   [[nodiscard]] std::vector<std::string> never_asked_for() const;
 
   /// A copy with further values, which override its own.
@@ -70,7 +75,7 @@ class Constants {
     mutable std::map<const S*, std::unique_ptr<S>> copies;
   };
   Conventions conventions_;
-  std::shared_ptr<const DeviceClass> silent_;  ///< figures of devices that do not state them
+  std::shared_ptr<const DeviceClass> silent_;  ///< parameters of devices that do not state them
   Changed<HardwareNode> devices_;
   Changed<ServingEngine> engines_;
   mutable std::map<std::tuple<const HardwareNode*, Precision, const KernelFamily*, Phase>, Device<>>

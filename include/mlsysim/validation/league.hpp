@@ -1,5 +1,12 @@
 #pragma once
-/// Predictions of others beside ours, on the same rows of the same tables.
+/// Compares other tools with this one on the same measured rows, as one Markdown page.
+///
+///   error of a topic = median over its tables of the median |predicted - measured| / measured
+///
+/// Others: the textbook formula, the roofline, the nearest measured row, and CSV files of predictions by
+/// other tools.
+/// Example: a tool that predicts half of the rows of the only table of a topic 10 % too long has "10 % (50 %
+/// of the rows)".
 
 #include <mlsysim/validation/validate.hpp>
 
@@ -24,14 +31,12 @@ struct OutsidePredictions {
 /// @throws InputError, LookupError with the place in the file
 [[nodiscard]] OutsidePredictions read_predictions(std::string tool, const std::filesystem::path& file);
 
-/// CSV of all rows that are compared: table, row, what it is, the unit of a prediction, and an empty column
-/// for it.
+/// CSV of all compared rows: table, row, label, unit of a prediction, and an empty column for the prediction.
 [[nodiscard]] std::string rows_to_predict(std::span<const TableResult> results);
 
-/// Markdown: this program, the textbook, the data sheet, the nearest measured row and other tools by topic,
-/// with the median of |error| over rows and the share of rows that each answers; and each other tool against
-/// this program on the rows that both answer.
-/// @throws LookupError for predictions of a table or row that there is not
+/// The page: all tools by topic with the share of rows that each answers, then each other tool against this
+/// program on the rows that both answer.
+/// @throws LookupError for predictions of an unknown table or row
 [[nodiscard]] std::string league_page(std::span<const TableResult> results, const Zoo& zoo,
                                       std::span<const OutsidePredictions> others);
 

@@ -1,5 +1,12 @@
 #pragma once
-/// The points that `mlsysim measure` takes on a machine, and the script that measures them.
+/// The points that `mlsysim measure` takes on a machine, most valuable first, and the script that measures
+/// them.
+///
+///   a point fits if the sum of expected seconds up to it <= deadline - reserve
+///
+/// Each point names the constants that it identifies. A CPU core measures smaller sizes, and no point that
+/// needs an accelerator.
+/// Example: points of 10, 20 and 30 s, deadline 60 s, reserve 20 s: two points fit.
 
 #include <filesystem>
 #include <string>
@@ -15,11 +22,11 @@ struct MeasurePoint {
   std::string needs;                    ///< "accelerator", "fp8", "power", or nothing
   std::vector<std::string> identifies;  ///< constants; none for a check, which no fit uses
   double seconds = 0, cpu_seconds = 0;  ///< expected on an accelerator and on a CPU core
-  bool again = false;                   ///< the same work as an earlier point
+  bool again = false;                   ///< repeats the work of an earlier point
   [[nodiscard]] double expected(bool cpu) const { return cpu ? cpu_seconds : seconds; }
 };
 
-/// All points, the most valuable first: a deadline drops them from the end.
+/// All points, the most valuable first. A deadline drops points from the end.
 struct MeasurePlan {
   std::vector<MeasurePoint> points;
   double deadline = 0, reserve = 0;  ///< default of the whole run, and the part of it for writing files [s]

@@ -1,5 +1,12 @@
 #pragma once
-/// A table of published measurements, and how its rows become inputs of a prediction. All of it is data.
+/// A table of published measurements: a CSV file, and a YAML definition that maps its rows to inputs of a
+/// prediction.
+///
+/// A definition names measurand, unit, inputs as expressions over columns, rows to leave out, groups and
+/// labels. Mappings are data and need no code. Repeats of a measurement become one row with their median if
+/// it says so.
+/// Example: `measured: {value: latency, unit: us}` and `rows: 2 * half` read the CSV row half 512, latency 20
+/// as the input rows = 1024 with 20e-6 s measured.
 
 #include <mlsysim/validation/column_expression.hpp>
 #include <mlsysim/validation/measurand.hpp>
@@ -19,11 +26,11 @@ struct InputRule {
   std::optional<ColumnExpression> expression{};  ///< of a number
   std::string word{};                            ///< a constant word
   std::optional<std::size_t> column{};           ///< a column of words
-  std::map<std::string, std::string> words{};    ///< its words and ours; empty where they are the same
+  std::map<std::string, std::string> words{};    ///< words of the column to words of the zoo; empty if equal
   std::string otherwise{};  ///< why rows with another word are left out; empty: such a word is an error
 };
 
-/// Rows that are not compared, and why.
+/// Rows that are not compared, with the reason.
 struct LeaveOutRule {
   std::optional<ColumnExpression> when{};
   std::optional<std::size_t> column{};
@@ -62,16 +69,16 @@ struct MeasuredTable {
   std::vector<LeaveOutRule> left_out;
   std::vector<std::size_t> groups, labels;
   bool median_of_repeats = false;  ///< rows with equal inputs are one row
-  std::size_t sample_of = 0;  ///< records of the table of which the shipped file is a sample; 0: it is all
+  std::size_t sample_of = 0;  ///< records of the whole table if the shipped file is a sample; 0: it is whole
   bool whole = true;          ///< `data` holds all records
   double tolerance = 0.005;   ///< by which an error may grow before the check fails
-  double aim = 0;             ///< median error that the laws are meant to reach; 0: none
+  double aim = 0;             ///< median error that the equations should reach; 0: none
 
   /// "M 7 GPUs, 512 tokens": the row for readers, from its label columns.
   [[nodiscard]] std::string label(std::size_t row) const;
 };
 
-/// Rows to compare and what was left out.
+/// Rows to compare, and the rows left out.
 struct MeasuredRows {
   std::vector<MeasuredRow> rows;
   std::vector<LeftOut> left_out;
@@ -80,8 +87,8 @@ struct MeasuredRows {
 /// Names of the tables below a folder, sorted: "training/megatron_sc21_table1_a100".
 /// @param folder empty for zoo/validation of the shipped zoo
 [[nodiscard]] std::vector<std::string> table_names(const std::filesystem::path& folder = {});
-/// YAML files below a folder that say in their `schema` that they hold something else than a table: entries
-/// of a zoo, a plan. They are no part of `table_names`.
+/// YAML files below a folder whose `schema` is not that of a table: zoo entries, plans. `table_names` skips
+/// them.
 [[nodiscard]] std::vector<std::string> files_of_other_kinds(const std::filesystem::path& folder);
 /// The folder of whole tables that the environment names in MLSYSIM_TABLES; empty without it, and in secure
 /// mode.

@@ -1,5 +1,13 @@
 #pragma once
-/// The pages of the documentation that state how accurate the library is.
+/// Writes the documentation pages on accuracy, in Markdown: errors by topic, by table, and on left-out
+/// groups.
+///
+///   error of a topic = median over its tables of the median |predicted - measured| / measured
+///
+/// Equal inputs give equal bytes.
+/// Example: the entry `{device: H100, tables: [energy/ml_energy_llm_h100], constants: [draw.work,
+/// draw.resident]}` of calibrations.yaml is a check with what "device", name "H100", one table and two
+/// constants.
 
 #include <mlsysim/validation/calibrate.hpp>
 
@@ -22,13 +30,12 @@ struct CalibrationCheck {
 /// @throws InputError, ErrorList with every fault of the file
 [[nodiscard]] std::vector<CalibrationCheck> read_calibration_checks(const std::filesystem::path& file = {});
 
-/// Markdown: errors by topic, the tables with the largest errors, and errors on groups that a fit has
-/// not seen. The same inputs give the same bytes.
+/// Errors by topic, the tables with the largest errors, and errors on groups that a fit has not seen.
 [[nodiscard]] std::string accuracy_page(std::span<const TableResult> results,
                                         std::span<const Calibration> calibrations);
 
-/// Markdown: every table with its left-out rows and its worst rows, the fitted constants of each device, and
-/// errors on groups that a fit has not seen. The same inputs give the same bytes.
+/// Every table with its left-out rows and its worst rows, the fitted constants of each device, and errors on
+/// groups that a fit has not seen.
 [[nodiscard]] std::string accuracy_tables_page(std::span<const TableResult> results,
                                                std::span<const Calibration> calibrations, const Zoo& zoo);
 

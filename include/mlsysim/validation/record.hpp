@@ -1,5 +1,11 @@
 #pragma once
-/// The committed record of errors: what a change must not make worse.
+/// The committed record of validation errors, and the regressions of a run against it.
+///
+///   worse: found > recorded + tolerance + 0.00005      for the median or the mean of |error|
+///
+/// Recorded errors are rounded to 0.01 %. A table also regresses if it predicts fewer rows, is gone, or is
+/// not in the record. A smaller error is no regression.
+/// Example: recorded median 0.05, tolerance 0.005: 0.056 is a regression, and 0.055 is none.
 
 #include <mlsysim/validation/validate.hpp>
 
@@ -13,7 +19,7 @@
 
 namespace mlsysim {
 
-/// Errors of each table when the record was written, rounded to 0.01 %.
+/// Errors of each table when the record was written.
 using ErrorRecord = std::map<std::string, ErrorStatistics>;
 
 /// @param file empty for zoo/validation/record.yaml of the shipped zoo
@@ -26,15 +32,14 @@ using ErrorRecord = std::map<std::string, ErrorStatistics>;
 /// The record as YAML, sorted by table; reading it gives the same record.
 [[nodiscard]] std::string to_yaml(const ErrorRecord& record);
 
-/// A table that got worse, and how.
+/// A table that got worse, and in what: "median", "mean", "rows", ...
 struct Regression {
   std::string table, what;
   double recorded = 0, found = 0, tolerance = 0;
 };
-/// Whether every table was run, so that one of the record without a result is gone.
+/// Whether every table was run. If so, a recorded table without a result is gone.
 enum class RecordScope : std::uint8_t { some_tables, all_tables };
-/// Tables whose median or mean error grew by more than their tolerance, that predict fewer rows or are gone,
-/// or that the record does not know. A table that got better is no regression.
+/// The regressions of a run. With `RecordScope::some_tables`, missing tables are not reported.
 [[nodiscard]] std::vector<Regression> regressions(const ErrorRecord& record,
                                                   std::span<const TableResult> results, RecordScope scope);
 

@@ -1,6 +1,14 @@
 #pragma once
-/// Why predictions differ from a user's own measurements: which term of the model explains the
+/// Explains why predictions differ from a user's own measurements, by the one term that removes most of the
 /// residuals.
+///
+///   r = measured / predicted - 1      c = sum(x r) / sum(x^2)
+///   factor = 1 + c      explained = max(0, 1 - sum((r - c x)^2) / sum(r^2))
+///
+/// x: share of the term in the predicted time, or 1 for "everything". For "fixed time", x = 1 / predicted
+/// time, and c is the time itself. A rate is compared by the time behind it. Each term is scaled alone.
+/// Example: two rows with r 0.1 and 0.4 and network shares 0.25 and 1: network factor 1.4 explains 100 %, and
+/// "everything" with factor 1.25 explains 74 %.
 
 #include <mlsysim/validation/validate.hpp>
 
@@ -13,9 +21,9 @@ namespace mlsysim {
 /// with a fixed time added.
 struct ResidualCause {
   std::string term;       ///< "network", "launch", "fixed time", "everything"
-  std::string advice;     ///< what to look at when this one explains most
-  double factor = 1;      ///< by which the term would have to be multiplied; of "fixed time" the time [s]
-  double explained = 0;   ///< share of the squared residuals that it removes, at least 0
+  std::string advice;     ///< the likely cause if this explanation is the best
+  double factor = 1;      ///< on the term; for "fixed time" the time [s]
+  double explained = 0;   ///< share of the squared residuals that it removes
   ErrorStatistics after;  ///< relative errors with it
 };
 
@@ -26,8 +34,7 @@ struct ResidualAnalysis {
   std::vector<std::string> defaulted;       ///< inputs without a column: "precision (bf16)"
 };
 
-/// Explains residuals one term at a time, by least squares on values relative to their prediction (of a rate:
-/// on times).
+/// The explanations of a table, best first.
 /// @throws InputError when no row was predicted, or the table is kept without being compared
 [[nodiscard]] ResidualAnalysis analyse_residuals(const MeasuredTable& table, const Zoo& zoo);
 

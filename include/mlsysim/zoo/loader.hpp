@@ -1,5 +1,9 @@
 #pragma once
-/// Reads the zoo from its YAML files.
+/// Reads the zoo and the user's entries from YAML files, and checks them.
+///
+/// Files of the shipped zoo come first, then the folders of MLSYSIM_ZOO_PATH, then the files that the user
+/// names.
+/// Example: `standard_zoo().at<Workload>("Llama3_70B").layers()` is 80.
 
 #include <mlsysim/specs/zoo.hpp>
 
@@ -43,7 +47,8 @@ void name_zoo_paths(std::vector<std::string> paths);
 
 /// Reads one file of the user into a zoo of its own, for a device or model given as a path:
 /// `load_file("my_gpu.yaml").only<HardwareNode>()`. Names that the file refers to but does not define are
-/// looked up in `base`, which must outlive the result. Entries may leave out their source; lint says so.
+/// looked up in `base`, which must outlive the result. Entries may leave out their source, and `lint` reports
+/// it.
 /// @throws ErrorList with every problem of the file
 [[nodiscard]] Zoo load_file(const std::filesystem::path& file, const Zoo& base = standard_zoo());
 
@@ -52,7 +57,7 @@ void name_zoo_paths(std::vector<std::string> paths);
 
 /// Errors and warnings that a check of zoo files finds.
 struct LintReport {
-  std::vector<ErrorFacts> problems;  ///< what load_zoo would throw
+  std::vector<ErrorFacts> problems;  ///< problems that load_zoo would throw
   std::vector<ErrorFacts> warnings;  ///< units not in canonical spelling, sources that were not read again
 };
 

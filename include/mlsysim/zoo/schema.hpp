@@ -1,5 +1,8 @@
 #pragma once
-/// JSON Schema of the zoo's files, for editors that complete and check YAML.
+/// JSON Schema (draft-07) of the zoo's files, for editors that complete and check YAML.
+///
+/// Example: `kind_of_type("workload")` is "model", and `json_schema("hardware")` has the title
+/// "mlsysim/hardware@1".
 
 #include <string>
 #include <string_view>
@@ -14,8 +17,7 @@ namespace mlsysim {
 /// does not hold, and for figures, which have several kinds.
 [[nodiscard]] std::string_view kind_of_type(std::string_view type);
 
-/// JSON Schema (draft-07) of the files of a kind, made from the field tables: units, ranges, defaults,
-/// choices.
+/// The schema of the files of a kind, made from the field tables: units, ranges, defaults, choices.
 /// @throws LookupError for an unknown kind
 [[nodiscard]] std::string json_schema(std::string_view kind);
 

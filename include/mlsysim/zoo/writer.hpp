@@ -1,5 +1,7 @@
 #pragma once
-/// Entries of the zoo as canonical YAML.
+/// Writes entries of the zoo as canonical YAML. Reading the text and writing it again gives the same bytes.
+///
+/// Example: `yaml_scalar("H100")` is H100, and `yaml_scalar("yes")` is "yes" in quotes.
 
 #include <mlsysim/specs/zoo.hpp>
 
@@ -9,13 +11,12 @@
 namespace mlsysim {
 
 /// A whole file with this one entry: schema line, then every field that differs from its default, in the
-/// order of the field table, with its source. Reading the text and writing it again gives the same bytes.
-/// Figures are written as they were authored; a figure that was changed since is written exactly, in the
-/// field's unit, without a source of its own. A spec that was made by hand gets the source "illustrative",
-/// which says so.
+/// order of the field table, with its source. Numbers are written as authored. A number that was changed
+/// since is written exactly, in the field's unit, without a source of its own. A spec made by hand gets the
+/// source "illustrative".
 template <ZooSpec T> [[nodiscard]] std::string to_yaml(const T& spec);
 
-/// The same for an entry of any kind. @throws LookupError when the entry is not one of this zoo
+/// The file of an entry of any kind. @throws LookupError when the entry is not one of this zoo
 [[nodiscard]] std::string to_yaml(const Zoo& zoo, const Entry& entry);
 
 /// A text as a YAML scalar in double quotes.

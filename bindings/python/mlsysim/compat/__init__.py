@@ -34,6 +34,7 @@ class Finder:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
+        """Find the spec of a module by its old name; None for other names."""
         if not name.startswith("mlsysim."):
             return None
         from .modules import find

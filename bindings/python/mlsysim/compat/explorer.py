@@ -76,6 +76,7 @@ def margins(result):
 
 
 def speedup(baseline, result):
+    """Return the latency of the baseline over that of the result."""
     return round(baseline["latency_ms"] / result["latency_ms"], 4) if result["latency_ms"] else float("inf")
 
 

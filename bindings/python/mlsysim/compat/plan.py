@@ -20,4 +20,5 @@ class MlsysPlanSchema:
 
     @staticmethod
     def model_json_schema(**_):
+        """Return the JSON Schema of plans."""
         return plans.schema()

@@ -36,6 +36,7 @@ class Scenario:
 
     @property
     def is_distributed(self):
+        """Whether the system is a fleet."""
         return type(self.system).__name__ == "Fleet"
 
     def evaluate(self, batch_size=1, precision=None, **options):

@@ -75,6 +75,7 @@ class DifferentialExplainer:
 
     @staticmethod
     def compare_performance(baseline, proposal):
+        """Compare two profiles, as lines of text."""
         pair = [one["SingleNodeModel"] if isinstance(one, dict) else one for one in (baseline, proposal)]
         before, after = pair
         lines = [f"Speedup: {float(before.latency / after.latency):.2f}x", f"Baseline: limited by {before.bottleneck}",

@@ -80,12 +80,15 @@ class DesignLedger:
         """Nothing waits: `save` writes at once."""
 
     def get_design(self, step_id):
+        """Return the design of a step; None if there is none."""
         return self._state.history.get(step_id)
 
     def get_track(self):
+        """Return the name of the track, or "NONE"."""
         return self._state.track or "NONE"
 
     def get_baseline(self, step_id):
+        """Return the baseline of a step, which is always empty."""
         return {}
 
     def __repr__(self):

@@ -1,5 +1,10 @@
 #pragma once
-/// Where the component of launches joins the kernel: it writes the command that starts a plan.
+/// Registers the function that writes launch commands, so that the kernel does not depend on the launch
+/// component.
+///
+/// Without a registered writer, or where the writer throws, the command is empty.
+/// Example: Llama3_70B on 8 H100, engine vllm: "vllm serve meta-llama/Llama-3.1-70B-Instruct
+/// --tensor-parallel-size 8 --max-model-len 2048 --max-num-seqs 1".
 
 #include <mlsysim/engine/scenario.hpp>
 

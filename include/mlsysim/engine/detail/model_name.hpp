@@ -1,5 +1,9 @@
 #pragma once
-/// Models by the names that hubs and engines give them.
+/// Maps a checkpoint name of a model hub or an engine to a zoo entry and to the number formats it states.
+///
+/// Matching ignores case, the publisher, most separators, and endings such as "Instruct" or "GGUF". It keeps
+/// separators between digits: "opt-1.3b" is not "opt-13b".
+/// Example: "neuralmagic/Meta-Llama-3.1-8B-Instruct-FP8" gives Llama3_8B with weight format fp8.
 
 #include <mlsysim/specs/zoo.hpp>
 

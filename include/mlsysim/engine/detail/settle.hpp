@@ -1,5 +1,9 @@
 #pragma once
-/// From a scenario, or from the inputs of a resolver, to the problem that its numbers are computed from.
+/// Turns a scenario, or the inputs of a resolver, into the problem that the equations take.
+///
+/// Settling resolves names, fills gaps with defaults and notes each default, once and in double.
+/// Example: Llama3_70B on 8 H100 in mode serve becomes a `ServingProblem`. Its load and software in words are
+/// ", requests kept in flight, vllm engine" where the engine is vllm.
 
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/estimate/evaluate.hpp>
@@ -20,11 +24,12 @@ namespace mlsysim {
 /// @param inputs a live struct of the resolver @throws what its `solve` throws
 [[nodiscard]] std::optional<AnyProblem> settle(const Resolver& resolver, const void* inputs, Notes& notes);
 
-/// The load and the software of a scenario for a title, behind a comma: ", requests kept in flight, engine
-/// vllm". Empty where nothing is served and no software is named.
+/// The load and the software of a scenario for a title. Begins with a comma, and is empty where nothing is
+/// served and no software is named.
 [[nodiscard]] std::string setting_words(const ResolvedScenario& scenario);
 
-/// Says that the device is known by its class alone; empty where its bandwidth or its launches were measured.
+/// Says that the parameters of the device are estimates of its class. Empty where its bandwidth or its
+/// launches were measured.
 [[nodiscard]] std::string unmeasured_words(std::span<const Assumption> assumptions, std::string_view device);
 
 /// Settles the prices, grid and facility of a scenario for a pass that InferencePassModel describes.

@@ -1,5 +1,10 @@
 #pragma once
-/// Bottleneck of an estimate: the longest of its compute, memory, network and overhead times, or capacity.
+/// Names the bottleneck of an estimate: the longest of its compute, memory, network and overhead times.
+///
+/// Training and inference that do not fit in memory are limited by capacity. Overhead of a training step is
+/// the longer of launches and pipeline bubble. Network includes the host link.
+///
+/// Example: decode with 0.9 ms compute, 6.5 ms memory, 1.7 ms network, 2.0 ms overhead: `Bottleneck::memory`.
 
 #include <mlsysim/estimate/inference.hpp>
 #include <mlsysim/estimate/serving.hpp>
@@ -12,7 +17,6 @@ namespace mlsysim {
 
 [[nodiscard]] Bottleneck prefill_limit(const ServingEstimate<>& numbers);
 [[nodiscard]] Bottleneck decode_limit(const ServingEstimate<>& numbers);
-/// The network is all links of a device, that to host memory too.
 [[nodiscard]] Bottleneck step_limit(const TrainingEstimate<>& numbers);
 [[nodiscard]] Bottleneck inference_limit(const InferenceEstimate<>& numbers);
 

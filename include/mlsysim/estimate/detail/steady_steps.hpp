@@ -1,6 +1,16 @@
 #pragma once
-// Passes of a replica in steady state, over any scalar: steps with and without prompts, a prompt alone, and
-// the requests that fit.
+/// Times of the passes of a replica in steady state, over any scalar: decode steps, mixed passes, lone
+/// prompts.
+///
+///     itl      = decode_step_time + min(prompts block chunks, 1) (mixed_step_time - replaced) / block
+///     prompts  = others / (ranks steps)                        of a rank and step
+///     replaced = decode_step_time where prompts and decoding share a pass, else 0
+///
+/// block: steps that the host schedules at once. others: further requests that decode. chunks: passes of a
+/// prompt. Passes of prompts beyond one per step lengthen mixed_step_time.
+/// @cite yu2022orca, section 4; agrawal2024sarathi, section 4
+///
+/// Example: step 11.71 ms, mixed pass 50.13 ms, 0.1189 prompts per step: 11.71 + 0.1189 x 38.42 = 16.28 ms.
 
 #include <mlsysim/estimate/in_flight.hpp>
 #include <mlsysim/estimate/recent.hpp>
@@ -64,6 +74,7 @@ template <class T = double> class Steady {
       return sqrt(prompt_passes * (1.0 - prompt_passes)) * abs(T((mixed_step_time - block) / mean_pass()));
     }
   };
+  /// The mean step of `all_running` requests, of which `all_others` bring prompts.
   ///
   /// With a pipeline the requests are divided over micro-batches in flight, one a stage: everything here is
   /// then of one of them, and a step is a cycle of all. With one stage there is one.
@@ -212,8 +223,8 @@ template <class T = double> class Steady {
                                          : own;
   }
 
-  /// ... and what `brought` prompts of a rank add to it. A mixed pass reads the weights once where it takes
-  /// the place of a step, as the share `joined` of them do.
+  /// Time at full power that `brought` prompts of a rank add to it. A mixed pass reads the weights once where
+  /// it takes the place of a step, as the share `joined` of them do.
   [[nodiscard]] Time<T> busy_prompts(const T& brought, const T& joined) const {
     const T one{1.0}, often = brought * p_.chunks, share = min(often, one), ranks = p_.passes.plan.ep;
     if (separate() || known_zero(share)) return {};
@@ -266,7 +277,7 @@ template <class T = double> class Steady {
   [[nodiscard]] PassEstimate<T> prefill_of(const T& prompts, const T& now, const T& context) const {
     return prefills_.at({prompts, now, context}, [&] { return p_.passes.prefill(prompts, now, context); });
   }
-  /// ... and on those that compute prompts.
+  /// A pass with `prompts` prompts on the devices that compute prompts.
   [[nodiscard]] PassEstimate<T> prompt_of(const T& prompts, const T& now, const T& context) const {
     if (!p_.own_degrees) return prefill_of(prompts, now, context);
     return prompts_.at({prompts, now, context}, [&] { return p_.workers.prefill(prompts, now, context); });

@@ -1,5 +1,15 @@
 #pragma once
-/// Why two configurations differ: which changed figure makes how much of the difference.
+/// Splits the difference of one result between two setups into parts, one for each input that differs
+/// (Shapley values).
+///
+///   part_k = sum over sets S of other changed inputs:  s! (n - 1 - s)! / n! * (f(S + k) - f(S))
+///
+/// f(S): the result where the inputs in S have their new value. s: inputs in S. n: inputs that differ. Parts
+/// do not depend on an order of the changes, and add up to f(all) - f(none). All sets are evaluated for up to
+/// 12 inputs. Beyond, 512 fixed random orders and their reverses are averaged.
+/// Example: time = traffic / bandwidth from 2 B at 1 B/s to 6 B at 2 B/s, 2 s to 3 s: traffic +3 s, bandwidth
+/// -2 s.
+/// @cite shapley1953value
 
 #include <mlsysim/explore/subject/subject.hpp>
 
@@ -9,9 +19,9 @@
 
 namespace mlsysim {
 
-/// One changed figure and its part of the difference.
+/// One changed input and its part of the difference.
 struct DifferenceTerm {
-  std::string input;  ///< "structure" for what is no number: operators, precision's kernels, schedule
+  std::string input;  ///< "structure" for changes that are no numbers: operators, kernels, schedule
   std::string_view meaning, unit;
   Exponents exps{};
   double from = 0, to = 0;  ///< base unit; zero for the structure
@@ -29,15 +39,9 @@ struct DifferenceReport {
   bool exact = true;                  ///< every order of changes was averaged; else a fixed sample of orders
 };
 
-/// Shapley values of the figures that differ: the mean, over the orders in which the figures could change one
-/// after the other, of what each change does. They do not depend on an order and add up to the whole
-/// difference.
-///
-/// Every order is taken for up to 12 figures, else 512 orders and their reverses, always the same ones.
+/// Shapley values of the inputs that differ.
 /// @throws InputError where the subjects lack the result or are of different kinds; DomainError where a
-/// mixture of the two
-///         has no finite result
-/// @cite shapley1953value
+///         mixture of the two has no finite result
 [[nodiscard]] DifferenceReport compare(const Subject& from, const Subject& to, std::string_view result);
 
 }  // namespace mlsysim

@@ -1,6 +1,14 @@
 #pragma once
-/// Numbers with the interval in which a measurement is to be expected: ranges of the zoo and what the model
-/// itself missed elsewhere, told apart.
+/// Prediction intervals: ranges of input parameters and errors of the model on measured setups, combined.
+///
+///   lower = value * exp(-sqrt(ln(value / input_lower)^2 + ln(model_low)^2))
+///   upper = value * exp(+sqrt(ln(input_upper / value)^2 + ln(model_high)^2))
+///
+/// input_lower, input_upper: quantiles over the ranges of the zoo's parameters (see `uncertainty`).
+/// model_low, model_high: band of measured over predicted in the nearest groups of measurements. Levels are
+/// 50, 80 and 95 %. A number that no table measures has the input part alone.
+/// Example: Llama3_70B on 8x H100, 16 requests in one burst, 512 out: ITL 11.1 ms, 80 % interval 10.3 to 13.4
+/// ms. Input part 11.1 to 11.4 ms, model band 0.925 to 1.206.
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/explore/ask/uncertainty.hpp>
@@ -46,8 +54,7 @@ struct NumberInterval {
   std::optional<ModelErrorBand> model{};    ///< none: no table measures such a number
 };
 
-/// Intervals of these results. Ranges of the zoo are sampled as `uncertainty` does; model errors are those of
-/// the nearest groups of measurements.
+/// Intervals of these results.
 /// @param results names of results; those that are not positive finite numbers here are passed over
 /// @param figures distributions that differ from the ranges of the zoo, and how they are sampled
 /// @param book measurements behind the interval; null: the tables of the zoo
@@ -56,8 +63,8 @@ struct NumberInterval {
                                                     std::span<const std::string> results, int level,
                                                     UncertaintyQuestion figures = {.samples = 512},
                                                     const ErrorBook* book = nullptr);
-/// Intervals at points of a space: the same that a question about the point alone has. The device, the model
-/// and the engine of a point are those of its axes, where these vary.
+/// Intervals at points of a space. The device, the model and the engine of a point are those of its axes,
+/// where these vary.
 class SpaceIntervals {
  public:
   /// @param of what is asked beside the axes @param space outlives it

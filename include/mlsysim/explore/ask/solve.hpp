@@ -1,5 +1,12 @@
 #pragma once
-/// Any question asked backwards: which value of an input meets a condition on a result.
+/// Inverts a result: finds the values of one input at which a condition on the result holds.
+///
+/// Continuous inputs are scanned at 256 points and refined, so a pair of close solutions may be missed. The
+/// answer says whether the search was exhaustive, as it usually is for counts. Parallel degrees that `eval`
+/// refuses are passed over. An answer beyond the memory moves to the last value that fits. The answer is put
+/// back into the law and checked. No solution is an answer too: it says what can be reached.
+/// Example: Llama3_70B on 8x H100 in one burst, 2,048 tokens in, 512 out: "itl <= 15 ms" for batch_size gives
+/// 75, where ITL is 14.96 ms. 76 does not meet it.
 
 #include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/resolver_api/check.hpp>
@@ -42,9 +49,7 @@ struct SolveDomain {
 
 /// Solves `condition` ("itl <= 50 ms", "mfu == 0.4") for the input `free`.
 ///
-/// The left side is a result by name, the right side a constant. Counts at which eval refuses the plan (see
-/// `subject_of`) are no answer and are passed over; where what meets the condition does not fit in memory,
-/// the answer is the last value that does. No solution is an answer that says what can be reached.
+/// The left side is a result by name, the right side a constant.
 /// @throws LookupError, DimensionError, InputError for a question that does not read
 [[nodiscard]] Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition,
                                          std::string_view free, const SolveDomain& domain = {});

@@ -1,8 +1,16 @@
 #pragma once
-/// How sure a number is, because the figures behind it are not.
+/// Propagates uncertain parameters to results: first order, samples, Sobol indices, and outer bounds.
 ///
-/// Four answers side by side: linear propagation, quasi-Monte Carlo, Sobol' indices, and outer bounds by
-/// intervals where every distribution is bounded. Figures are independent. Same seed, same bytes.
+///   linear_sd = sqrt(sum_i (d result / d x_i * sd_i)^2)
+///   first_i = Var(E[result | x_i]) / Var(result)    total_i = 1 - Var(E[result | all but x_i]) / Var(result)
+///
+/// Samples are two sets of a scrambled Halton sequence, evaluations = samples * (parameters + 2). Outer
+/// bounds come from interval arithmetic, where every distribution is bounded. Parameters are independent. The
+/// answer depends on seed and question alone, to the last bit.
+/// Example: ring all-reduce of 1 GB, 8 ranks, 400 GB/s, 50 us a step: 5.075 ms. With message uniform in 0.5
+/// to 1.5 GB and step time uniform in 0 to 100 us: standard deviation 1.326 ms, first 0.91 and 0.09, bounds
+/// 2.19 to 7.96 ms.
+/// @cite saltelli2010variance; halton1960efficiency
 
 #include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/tape/uncertainty.hpp>
@@ -28,7 +36,7 @@ struct UncertainFigure {
   double spread = 0, low = 0, high = 0;  ///< base units, or shares of the value
   Exponents exps{};                      ///< of absolute numbers
 
-  /// @throws InputError for a text that is none, naming what is missing
+  /// @throws InputError that names the missing part
   [[nodiscard]] static UncertainFigure parse(std::string_view text);
   /// Over the inputs of a subject. @throws LookupError, DimensionError
   [[nodiscard]] UncertainInput at(const Subject& subject) const;
@@ -97,14 +105,13 @@ struct UncertaintyReport {
 /// do not fall
 ///         into the range of an input
 /// Where other processes share the samples, those of a part behind the first get a report without results.
-/// @cite saltelli2010variance; halton1960efficiency
 [[nodiscard]] UncertaintyReport uncertainty(const Subject& subject, const UncertaintyQuestion& question);
 
 /// The order of two subjects in one result under uncertainty. Figures of one name move together, and ranges
 /// of the zoo that are of one figure; a figure of one subject alone moves alone. Shared samples: as above.
 [[nodiscard]] RankingUncertainty rank(const Subject& a, const Subject& b, std::string_view result,
                                       const UncertaintyQuestion& question);
-/// Probability that `result` of `a` stays below that of `b`; the same as `rank`.
+/// Probability that `result` of `a` stays below that of `b`: `below` of `rank`.
 [[nodiscard]] double probability_below(const Subject& a, const Subject& b, std::string_view result,
                                        const UncertaintyQuestion& question);
 

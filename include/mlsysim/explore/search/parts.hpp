@@ -1,5 +1,11 @@
 #pragma once
-/// Searches that several processes share: states joined two by two, and branch and bound with one best value.
+/// Searches that several processes share: states joined two by two, and branch and bound with one shared best
+/// value.
+///
+/// A part drops boxes that cannot beat the best value that any worker has found.
+/// Example: ring all-reduce at 400 GB/s and 5 us a step, 2 to 1001 ranks, 1000 messages from 1 to 1000 MB.
+/// Least time is asked under ranks * message >= 1 GB. Part 1 of 2 finds point 18049 (20 ranks, 50 MB, 427.5
+/// us) and evaluates 435 of the 1,000,000 points. Part 2 finds 971 us.
 
 #include <mlsysim/explore/search/explore.hpp>
 

@@ -1,9 +1,12 @@
 #pragma once
-/// Design spaces: axes over a subject, and the lazily indexed grid of all their combinations.
+/// Design spaces: axes over the inputs of a subject, and the grid of all their combinations.
 ///
-/// A space holds no points: a point is its index, so memory does not grow with their number. Axes that change
-/// what is evaluated (hardware, precision, ZeRO stage: "structural") run slowest, in the order given; axes
-/// over numbers follow in the order given, the last one fastest.
+///   size = product of the axis sizes        row of an axis = index / stride mod axis size
+///
+/// A space stores no points: a point is its index, so memory does not grow with their number. Structural axes
+/// (hardware, precision, ZeRO stage) run slowest, then numeric axes, each in the order given. The last axis
+/// runs fastest.
+/// Example: "ranks=2,4,8" and "message=1 MB,1 GB" make 6 points. Point 3 has rows 1 and 1: 4 ranks, 1 GB.
 
 #include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/resolver_api/axes.hpp>
@@ -128,7 +131,7 @@ class Space {
 
   /// An axis over numbers, as the kernels see it.
   struct Column {
-    std::size_t input = 0;     ///< of the subject; the same for every choice is not promised: see `columns`
+    std::size_t input = 0;     ///< of the subject; may differ between choices, see `columns`
     Axis values;               ///< base units, one per row
     std::uint64_t stride = 1;  ///< points until the next row
   };

@@ -1,5 +1,10 @@
 #pragma once
-/// Where a number comes from: any result of a scenario, a law, a model or a solver, law by law.
+/// Derives one result of a scenario or resolver, law by law, down to the inputs, operators and sources behind
+/// it.
+///
+/// A scenario at operator fidelity, and a law, are derived operation by operation. `handed_in` lists the
+/// numbers that code prepared before the laws, such as the parameters of the device.
+/// Example: ITL of Llama3_70B on 8x H100, 16 requests in one burst, 512 out: 11.11 ms, in 25 law records.
 
 #include <mlsysim/engine/explain.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
@@ -37,23 +42,20 @@ struct Explanation {
 
 /// Derives a result of a subject.
 ///
-/// A scenario at operator fidelity and a law are derived operation by operation. Of a scenario at another
-/// fidelity or of a whole inference pass, the parts that are laws are, and `handed_in` names the numbers that
-/// other code computed. Of a resolver that is no law the inputs, the stated equation and the result are
-/// known.
+/// A scenario at another fidelity and a whole inference pass are derived where their parts are laws. A
+/// resolver that is no law has its inputs, its stated equation and its result.
 /// @param result name of a result, also with its level: "itl", "macro.tco"
 /// @param open   ids of laws whose every operation is recorded too
 /// @throws LookupError with near misses
 [[nodiscard]] Explanation explanation(const Subject& subject, std::string_view result,
                                       std::span<const std::string> open = {});
-/// The same for a resolver at these inputs: through its law, or through the law that its numbers are computed
-/// by once its inputs are prepared (engine/detail/settle.hpp). Of any other the inputs, the stated equation
-/// and the result are known.
+/// Derives a result of a resolver: through its law, or through the law that computes its numbers once its
+/// inputs are prepared (engine/detail/settle.hpp).
 /// @param inputs a live struct of the resolver
 [[nodiscard]] Explanation explanation(std::shared_ptr<const Resolver> resolver, const void* inputs,
                                       std::string_view result, std::span<const std::string> open = {});
-/// The same for any number of a scorecard, with the terms that it is made of and the figures of the device.
-/// "memory" is "memory_used".
+/// Derives any number of a scorecard, with its terms and the parameters of the device. "memory" stands for
+/// "memory_used".
 [[nodiscard]] Explanation explanation(const Scenario& scenario, std::string_view metric,
                                       std::span<const std::string> open = {});
 /// Numbers of the scorecard that `explanation` derives.

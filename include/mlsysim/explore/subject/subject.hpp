@@ -1,5 +1,11 @@
 #pragma once
-/// The subject of a question: a scenario, law, model or solver, in the shape of a law at a point.
+/// Subject: a scenario or a resolver as one function from its input numbers to its results, at a starting
+/// point.
+///
+/// Sensitivity, solve, uncertainty, comparison and search all work on a Subject. A law is recorded on a tape,
+/// so that derivatives and bounds are exact. Other resolvers are called again and again.
+/// Example: Llama3_70B on 8x H100, 16 requests in one burst, 512 out: 97 inputs, 55 results. At
+/// `hardware.memory.bandwidth` 3.35 TB/s `itl` is 11.11 ms. With twice the bandwidth it is 8.05 ms.
 
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/resolver_api/notes.hpp>
@@ -17,7 +23,7 @@
 
 namespace mlsysim {
 
-/// A figure of the zoo that states a range, and the input that it stands behind.
+/// A parameter of the zoo that states a range, and the input that it feeds.
 struct EstimatedFigure {
   std::string input;         ///< of the subject
   std::string figure;        ///< "default.memory_share", "M3 memory.bandwidth"
@@ -71,8 +77,8 @@ struct Subject {
 /// @throws what SystemEvaluator::evaluate throws
 [[nodiscard]] Subject subject_of(const Scenario& scenario, std::span<const std::string> varied = {});
 
-/// `subject_of(scenario)`; where it lacks one of the named inputs because nobody gave it, as if they were
-/// given what stands for that: a power cap is the device's TDP, a limit of the clock none.
+/// `subject_of(scenario)` with the named inputs. An input that was not given gets the value that changes
+/// nothing: a power cap is the device's TDP, a clock limit is none.
 [[nodiscard]] Subject subject_with(const Scenario& scenario, std::span<const std::string> inputs);
 
 /// Figures of the zoo with a range behind the inputs of `subject_of(scenario)`: defaults, the device, node

@@ -1,5 +1,10 @@
 #pragma once
-/// The one reader and the one writer of files: whatever a user names passes through here.
+/// Reads and writes every file that a user names, with the checks that hostile or damaged files need.
+///
+/// Reading never blocks: pipes, devices and sockets are refused. A file is read up to a limit, 1 GiB by
+/// default. Writing replaces a file as a whole or not at all. A file that this program did not write is kept,
+/// unless forced.
+/// Example: `try_read("/dev/zero")` has the fault `irregular` and found "a device".
 
 #include <mlsysim/units/error.hpp>
 
@@ -12,9 +17,8 @@
 
 namespace mlsysim::files {
 
-/// Whether the environment is not to be trusted: the program runs with more rights than its caller, or
-/// MLSYSIM_SECURE is
-/// 1. Paths of variables are not looked at then.
+/// Whether environment variables are untrusted: the program runs with more rights than its caller, or
+/// MLSYSIM_SECURE is 1. Paths from variables are ignored then.
 [[nodiscard]] bool secure();
 
 /// Why a file was not read.
@@ -27,14 +31,12 @@ struct FileBytes {
   std::string found;  ///< of a fault, in words: "a pipe", "Permission denied", "2.1 GB"
 };
 
-inline constexpr std::uint64_t kLargest = 1ULL << 30;  ///< bytes of a file, where nobody says less
+inline constexpr std::uint64_t kLargest = 1ULL << 30;  ///< bytes of a file, by default
 
-/// Reads a regular file. It never waits: pipes, devices and sockets are not opened, and what says that it is
-/// a file but gives nothing at once, as some files of the kernel do, is no file. It never reads more than
-/// `most` bytes.
+/// Reads a regular file of at most `most` bytes. A file of the kernel that gives no bytes at once is refused.
 [[nodiscard]] FileBytes try_read(const std::filesystem::path& file, std::uint64_t most = kLargest);
 
-/// The same for callers without words of their own. @param expected "a CSV file"
+/// Reads a regular file or throws. @param expected "a CSV file", for the message
 /// @throws InputError that names the file
 [[nodiscard]] std::string read(const std::filesystem::path& file, std::string_view expected,
                                std::uint64_t most = kLargest);
@@ -68,11 +70,11 @@ struct WriteHow {
   std::uint32_t mode = 0666;           ///< of a new file, before the umask
 };
 
-/// Refuses a target before the work for it: a link, something that is no file, a folder that is not there, or
-/// a file that was written by somebody else. @throws InputError
+/// Refuses a target before the work for it: a link, a device, a missing folder, or a file that another
+/// program wrote. @throws InputError
 void check_target(const std::filesystem::path& file, const WriteHow& how);
 
-/// Puts bytes in the place of a file, whole or not at all: beside, on the disk, then renamed.
+/// Replaces a file: writes a new one beside it, syncs it to the disk, and renames it.
 /// @throws InputError as `check_target`, and where the disk is full or the folder may not be written to
 void write(const std::filesystem::path& file, std::string_view bytes, const WriteHow& how);
 

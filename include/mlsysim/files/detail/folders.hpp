@@ -1,11 +1,14 @@
 #pragma once
-/// Folders that are made on the way to a file.
+/// Creates a folder and its parents, as `mkdir -p` does.
+///
+/// Example: `make_folders("/tmp/a/b")` creates /tmp/a and /tmp/a/b. `make_folders("/etc/passwd/x")` throws
+/// InputError.
 
 #include <filesystem>
 
 namespace mlsysim::files {
 
-/// Makes a folder and those above it, where they are not there yet.
+/// Creates a folder and its parents where they are missing.
 /// @throws InputError that names what stands in the way
 void make_folders(const std::filesystem::path& folder);
 

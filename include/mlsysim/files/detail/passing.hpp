@@ -1,6 +1,8 @@
 #pragma once
-/// Files that need not outlast a loss of power: telemetry. Making sure that others do takes milliseconds of
-/// the disk, which results are worth.
+/// Writes files that need not survive a loss of power, such as telemetry, without waiting for the disk.
+///
+/// Readers still see a file that is complete or not changed at all.
+/// Example: `write_passing("m.json", "{}", how)` leaves a file of 2 bytes.
 
 #include <filesystem>
 #include <string_view>
@@ -9,7 +11,7 @@ namespace mlsysim::files {
 
 struct WriteHow;
 
-/// As `write`, without waiting for the disk: whole or not at all for whoever reads it meanwhile.
+/// As `write`, without waiting for the disk.
 void write_passing(const std::filesystem::path& file, std::string_view bytes, const WriteHow& how);
 /// As `begin`, without waiting for the disk.
 [[nodiscard]] int begin_passing(const std::filesystem::path& file, const WriteHow& how);

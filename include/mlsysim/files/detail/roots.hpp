@@ -1,6 +1,9 @@
 #pragma once
-/// Which files may be read: all of them, or those below some folders. Every reader looks and opens through
-/// here.
+/// Decides which files this process may read: all of them, or only those below some folders.
+///
+/// A confinement follows links as long as they stay below its folders. A path that leads out fails with
+/// EXDEV.
+/// Example: while `Confinement({"/work/models"})` lives, `exists("/etc/passwd")` is false.
 
 #include <cstdint>
 #include <filesystem>
@@ -11,8 +14,8 @@ struct stat;
 
 namespace mlsysim::files {
 
-/// While it lives, the readers of this process read below these folders alone, whatever text named the file.
-/// Links are followed as long as they stay below. It is made before other threads read, one at a time.
+/// While it lives, the readers of this process read below these folders alone. Create at most one at a time,
+/// before other threads read.
 class Confinement {
  public:
   /// @throws InputError where one of them is no folder that can be opened

@@ -1,5 +1,7 @@
 #pragma once
-/// States that tell when they are damaged: JSON with its length and checksum at its end.
+/// Seals a JSON object with its length and CRC-32, so that damage of a stored state is found.
+///
+/// Example: `sealed` of {"n":1} is {"n":1,"length":6,"crc32":"ff61ec38"}. Six bytes come before the comma.
 
 #include <cstdint>
 #include <optional>
@@ -11,8 +13,7 @@ namespace mlsysim::files {
 /// CRC-32 (of zlib) of bytes, going on from that of the bytes before.
 [[nodiscard]] std::uint32_t checksum(std::string_view bytes, std::uint32_t before = 0);
 
-/// A JSON object with two members more, "length" (that of what comes before them) and "crc32" (its
-/// checksum).
+/// A JSON object with two more members: "length" of the text before them, and "crc32" of that text.
 [[nodiscard]] std::string sealed(std::string_view object);
 
 /// Describes how a sealed text differs from its length and checksum; none where both match.

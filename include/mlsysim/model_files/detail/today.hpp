@@ -1,11 +1,13 @@
 #pragma once
-/// The day on which an entry is made.
+/// The current date in UTC, which a new zoo entry states as the day on which it was recorded.
+///
+/// Example: "2026-11-23".
 
 #include <string>
 
 namespace mlsysim::detail {
 
-/// Today in UTC, as "2026-11-23".
+/// The date as year, month and day.
 [[nodiscard]] std::string today();
 
 }  // namespace mlsysim::detail

@@ -1,8 +1,11 @@
 #pragma once
-/// Publishes the library's events as one stream: pipelines, stages, searches, sweeps and breaks.
+/// Event stream of the library: one event for each pipeline, stage, sweep step, search step and break.
 ///
-/// An `Observer` is a callback of pipelines like any other; it puts what it sees into events and hands them
-/// to sinks.
+/// An `Observer` is a pipeline callback. It turns each call into an `Event` and hands that event to every
+/// sink. A sink that throws gets no further events, and the run goes on. One observer serves one thread. With
+/// `EventTimes::none` no event holds a time of the clock, and two runs give the same bytes.
+/// Example: a pipeline of two stages gives pipeline_start, twice stage_start and stage_end, then
+/// pipeline_end.
 
 #include <mlsysim/pipeline/callbacks.hpp>
 #include <mlsysim/reflect/choice.hpp>
@@ -29,9 +32,9 @@ enum class EventKind : std::uint8_t {
   error,
   infeasible,
   optimizer,       ///< candidates that an optimizer has searched so far
-  sweep,           ///< points of a space that have passed by so far
-  breaks,          ///< a place where there is no full answer
-  callback_failed  ///< a sink or another callback threw: it is named, and nothing else is changed by it
+  sweep,           ///< points of a space that were evaluated so far
+  breaks,          ///< a stage without a full answer
+  callback_failed  ///< a sink or another callback threw
 };
 template <>
 inline constexpr auto names_of<EventKind> = ChoiceNames{
@@ -56,8 +59,7 @@ struct Event {
   std::span<const EventField> results{};  ///< of a stage's end
 };
 
-/// Receives events. A sink that throws is named in the report of the run and to the other sinks, changes
-/// nothing else, and gets no further events.
+/// Receives events. The report of the run and the other sinks name a sink that throws.
 class EventSink {
  public:
   EventSink() = default;
@@ -65,14 +67,14 @@ class EventSink {
   EventSink& operator=(const EventSink&) = delete;
   virtual ~EventSink() = default;
   virtual void take(const Event& event) = 0;
-  /// Writes what is still held; called once, at the end. @throws InputError
+  /// Writes all buffered events. It is called once, at the end. @throws InputError
   virtual void finish() {}
 };
 
-/// Whether events hold times of the clock. Without them two runs give the same bytes.
+/// Whether events hold times of the clock.
 enum class EventTimes : std::uint8_t { clock, none };
 
-/// Passes all that happens to sinks. Not for several threads at once.
+/// Passes every event to its sinks.
 class Observer final : public Callback {
  public:
   Observer(std::string commit, EventTimes times) : commit_(std::move(commit)), times_(times) {}
@@ -93,15 +95,15 @@ class Observer final : public Callback {
   void on_break(const BreakEvent& e) override;
   void on_progress(const ProgressEvent& e) override;
   void on_sweep(const SweepEvent& e) override;
-  /// Finishes every sink that has not failed; the first failure that no run has told of is thrown when all
-  /// have had their turn. @throws InputError
+  /// Finishes every sink that has not failed. Afterwards it throws the first failure that no run reported.
+  /// @throws InputError
   void finish();
 
  private:
   [[nodiscard]] Event event(EventKind kind);
   void stage(EventKind kind, const StageEvent& e);
   [[nodiscard]] Event event(EventKind kind, const StageEvent& e);
-  /// Tells all. @return what the first sink that failed has thrown, or null
+  /// Hands an event to every sink. @return the exception of the first sink that failed, or null
   [[nodiscard]] std::exception_ptr told(const Event& e);
   void tell(const Event& e);
   void tell_failure(const std::string& what);
@@ -120,7 +122,7 @@ class Observer final : public Callback {
 
   std::string commit_, pipeline_;
   EventTimes times_;
-  std::uint64_t runs_ = 0, count_ = 0, breaks_ = 0;  // breaks of the run that goes on
+  std::uint64_t runs_ = 0, count_ = 0, breaks_ = 0;  // breaks of the current run
   std::vector<Kept> sinks_;
   Common model_, family_, hardware_;
   std::exception_ptr

@@ -1,5 +1,12 @@
 #pragma once
-/// Where events go: files and servers, as one file in YAML says.
+/// Configuration of event exporters: reads observability.yaml and builds the sinks that it names.
+///
+/// An exporter writes one form (JSON lines, logfmt, CSV, Chrome trace, OTLP, Prometheus, Loki) to a file or a
+/// URL. Relative files lie beside the YAML file. SOURCE_DATE_EPOCH in the environment leaves times out of the
+/// events. A secret is a reference (env:NAME or file:PATH). A secret in the file itself is refused and not
+/// repeated.
+/// Example: `{version: "1", exporters: [{form: jsonl, file: events.jsonl}]}` writes one JSON object per
+/// event.
 
 #include <mlsysim/ops/events/events.hpp>
 
@@ -34,11 +41,8 @@ struct ObservePlan {
   std::map<std::string, std::string> from{};  ///< as of an exporter
 };
 
-/// Reads observability.yaml. Relative files lie beside it. SOURCE_DATE_EPOCH in the environment leaves times
-/// out.
-/// @throws InputError for a file that cannot be read, ErrorList with every fault; a secret that stands in the
-/// file
-///         itself is refused and not repeated
+/// Reads observability.yaml.
+/// @throws InputError for a file that cannot be read, ErrorList with every fault
 [[nodiscard]] ObservePlan read_observability(const std::filesystem::path& file);
 /// Whether an exporter takes numbers, and not events: prometheus, and otlp where its URL ends in /v1/metrics.
 [[nodiscard]] bool is_of_metrics(const ExportPlan& plan);
@@ -47,8 +51,8 @@ struct Setting {
   std::string name, value;
   std::string from;  ///< "observability.yaml:3:5", "environment, GIT_COMMIT", "default"
 };
-/// All that is in force of a plan, with where it comes from: references to secrets and whether they lead to
-/// one, but no secret, and URLs without user and password.
+/// Every value of a plan that is in force, and its origin. Secrets appear as references with their state, and
+/// URLs without user and password.
 [[nodiscard]] std::vector<Setting> settings_of(const ObservePlan& plan);
 /// An observer with the sinks of a plan. @throws InputError for files that may not be written and secrets
 /// that are missing

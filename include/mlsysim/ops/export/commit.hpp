@@ -1,5 +1,10 @@
 #pragma once
-/// The commit and the time that an export is about.
+/// Commit and time of an export: the commit that results belong to, and the time stamp of their records.
+///
+/// Commit, first match: the given text, GIT_COMMIT, GITHUB_SHA or CI_COMMIT_SHA, the checked-out commit,
+/// "unknown". Time, first match: the given nanoseconds, SOURCE_DATE_EPOCH, the clock [ns since 1970]. The
+/// checked-out commit is read from the .git folder, in the given folder or above it. Git is not started.
+/// Example: GIT_COMMIT=abc and no given text: `find_commit` returns {"abc", "environment, GIT_COMMIT"}.
 
 #include <cstdint>
 #include <filesystem>
@@ -8,16 +13,15 @@
 
 namespace mlsysim {
 
-/// A commit, and who named it: "given", a variable of the environment, a folder of git, or "default".
+/// A commit and its origin: "given", an environment variable, a git folder, or "default".
 struct FoundCommit {
   std::string commit, from;
 };
-/// As `current_commit`, with who named it.
+/// The commit of the search order above, with its origin.
 [[nodiscard]] FoundCommit find_commit(std::string_view given, const std::filesystem::path& folder);
-/// Returns the given commit, else GIT_COMMIT, GITHUB_SHA or CI_COMMIT_SHA, else the commit that is checked
-/// out in the folder or above it, else "unknown". Does not start git.
+/// The commit of the search order above.
 [[nodiscard]] std::string current_commit(std::string_view given, const std::filesystem::path& folder);
-/// The time that was given, that of SOURCE_DATE_EPOCH, or now [ns since 1970]. @throws InputError
+/// The time of the search order above [ns since 1970]. @throws InputError for a text that is no whole number
 [[nodiscard]] std::uint64_t time_given(std::string_view given);
 
 }  // namespace mlsysim

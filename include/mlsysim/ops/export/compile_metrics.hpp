@@ -1,5 +1,12 @@
 #pragma once
-/// Compile records as metrics and as lines of a log.
+/// Compile records as Prometheus metrics, and as log records in logfmt, JSON lines, CSV or Loki's push
+/// format.
+///
+/// Metrics count breaks by reason, graphs, operators, guards and times of each model. A model without breaks
+/// has a sample of 0, so that "no breaks" differs from "not run". Log records hold one break each.
+/// Example: with `Aliases::compile_breaks`, seven breaks of type "Dynamic shape operator" in model m, commit
+/// abc, give
+///   compile_breaks_total{commit="abc",model="m",reason="Dynamic shape operator"} 7
 
 #include <mlsysim/ops/export/metrics.hpp>
 #include <mlsysim/ops/graph_breaks/ingest.hpp>
@@ -9,12 +16,10 @@ namespace mlsysim {
 /// Whether the names of the first dashboards are written too: compile_breaks_total{model,commit,reason}.
 enum class Aliases : std::uint8_t { none, compile_breaks };
 
-/// Breaks by reason, graph breaks, graphs, operators, guards and times of each model. A model without breaks
-/// has a sample of 0, so that "none" and "not run" look different. The reason is the type of a break.
+/// The metrics of the records. The label `reason` is the type of a break.
 [[nodiscard]] std::vector<MetricFamily> compile_metrics(const CompileRecords& records, Aliases aliases);
 
-/// One record of a log for each break, and a million at most. All of it is in the fields; a reason may hold
-/// anything.
+/// One log record for each break, a million at most. A reason may hold any text.
 struct LogRecord {
   std::uint64_t time = 0;  ///< ns since 1970
   std::vector<std::pair<std::string, std::string>> fields;

@@ -1,5 +1,10 @@
 #pragma once
-/// Asking servers for a page, within bounds.
+/// Fetches one page by HTTP GET within limits on time and size, and reads the Prometheus text format.
+///
+/// `fetch` tries once. Callers that poll a server simply call it again. A redirection is an error.
+/// `read_exposition` counts lines that are neither samples nor comments, and skips them.
+/// Example: the line `vllm:num_requests_running{model_name="llama"} 4.0` gives name, one label and the value
+/// 4.
 
 #include <cstddef>
 #include <map>
@@ -17,7 +22,7 @@ struct Fetching {
   std::size_t most = 16U << 20;  ///< [B] of an answer
 };
 
-/// The text that a server answers with. One try: who asks again and again has the next one.
+/// The text that a server answers with, after one try.
 /// @throws InputError that says what came instead: a redirection, a refusal, too many requests, an error of
 /// the server, nothing in time, an answer that breaks off, or one that is too long
 [[nodiscard]] std::string fetch(const Fetching& what);
@@ -33,7 +38,7 @@ struct Exposition {
   std::vector<ExposedSample> samples;
   std::size_t damaged = 0;  ///< lines that are no samples and no comments
 };
-/// Reads an exposition; lines that do not read are counted and passed over.
+/// Reads an exposition in the text format of Prometheus or OpenMetrics.
 [[nodiscard]] Exposition read_exposition(std::string_view text);
 
 }  // namespace mlsysim

@@ -1,5 +1,12 @@
 #pragma once
-/// Sending to servers. Nothing is sent anywhere unless a URL was given.
+/// Sends data to servers by HTTP with retries, and builds the URL of a Pushgateway group.
+///
+///   wait before try k = wait * 2^(k - 2)   for k >= 2
+///
+/// `tries` counts all tries, and together they take at most 30 s. Only a 2xx status is success. Nothing is
+/// sent unless a URL was given.
+/// Example: gateway http://h:9091/, job "ci", label family="Audio":
+/// http://h:9091/metrics/job/ci/family/Audio.
 
 #include <mlsysim/ops/export/metrics.hpp>
 
@@ -19,7 +26,7 @@ struct Sending {
   double wait = 1.0;          ///< seconds before the second try; doubled for each that follows
   double timeout = 10.0;      ///< seconds that one try may take, whatever the server does
 };
-/// Sends, and takes 2xx alone as success: a redirection has stored nothing.
+/// Sends. A redirection is an error, because it stores nothing.
 /// @throws InputError with the answer of the server
 void send(const Sending& what);
 
@@ -33,8 +40,7 @@ struct PushGroup {
 /// @throws InputError for an empty job, or a label of the key that samples have with another value: a gateway
 /// would replace it in silence
 [[nodiscard]] std::string push_url(const PushGroup& group, const std::vector<MetricFamily>& families);
-/// Families by the group that they belong to: by the values of these labels, of those that a sample has and
-/// that are not empty.
+/// Families by group. The key of a group holds those of the given labels that a sample has with a value.
 using GroupedFamilies = std::map<std::map<std::string, std::string>, std::vector<MetricFamily>>;
 [[nodiscard]] GroupedFamilies by_group(const std::vector<MetricFamily>& families,
                                        const std::vector<std::string>& labels);

@@ -1,6 +1,11 @@
 #pragma once
-/// Reading what compilers leave behind: explain documents, texts and pickles of `torch._dynamo.explain`, and
-/// logs of TORCH_TRACE.
+/// Reads compiler output into compile records: `torch._dynamo.explain` results and TORCH_TRACE or TORCH_LOGS
+/// logs.
+///
+/// An explain result may be a JSON document, a text or a pickle. A pickle runs no code. Files with the same
+/// bytes count once, unless `Duplicates::kept` is asked for.
+/// Example: the text "Graph Count: 3, Graph Break Count: 2, Op Count: 12", one count a line, followed by a
+/// line "Break Reasons:", gives a record with graph_count 3, graph_breaks 2 and op_count 12.
 
 #include <mlsysim/ops/graph_breaks/reasons.hpp>
 #include <mlsysim/ops/graph_breaks/record.hpp>
@@ -53,7 +58,7 @@ inline constexpr std::string_view kExplainSchema = "mlsysim.dynamo_explain/1";
 /// JSON Schema of such documents. Members that it does not name may be there.
 [[nodiscard]] std::string explain_schema();
 
-/// Breaks that are alike, with the place where most of them are.
+/// Breaks of one type or place, with the most frequent source line.
 struct BreakGroup {
   std::string type, gb_id, hint;
   BreakCategory category = BreakCategory::other;

@@ -1,5 +1,10 @@
 #pragma once
-/// Texts of breaks as few names: type, category and id.
+/// Classifies the text of a graph break: type, category and PyTorch's registry id.
+///
+/// A type is the first line of the text without addresses, quoted values, numbers and paths, 120 characters
+/// at most. Types and categories take few values, so they suit as metric labels. The full text does not.
+/// Example: "attribute 'weight' of 7 at 0x7f2f42df5bb0" has the type "attribute '...' of N". "Dynamic shape
+/// operator" has the id GB0036 and the category dynamic_shape.
 
 #include <mlsysim/ops/graph_breaks/record.hpp>
 
@@ -24,7 +29,7 @@ class BreakRegistry {
   std::map<std::string, std::string, std::less<>> ids_;
 };
 
-/// The first line of a reason without addresses, quoted values, numbers and paths.
+/// The type of a reason.
 [[nodiscard]] std::string normal_type(std::string_view reason);
 /// Category of a normal type. The context, which versions from 2.7 on write, separates prints from other
 /// built-in functions.

@@ -1,5 +1,11 @@
 #pragma once
-/// Records of a model compiler for one run: graphs, breaks between them, guards and times.
+/// Record of one torch.compile run of one model: its graphs, the breaks between them, guards and times.
+///
+///   listed   = sum of count over the breaks that have a reason
+///   unlisted = max(0, graph_breaks - listed)
+///
+/// graph_breaks is the number that the source states. It may exceed the breaks that the source lists.
+/// Example: graph_breaks 5 and one listed break with count 3: listed() is 3 and unlisted() is 2.
 
 #include <mlsysim/reflect/choice.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -11,7 +17,7 @@
 
 namespace mlsysim {
 
-/// Why a graph ends where the program goes on.
+/// Why a graph ends although the program continues.
 enum class BreakCategory : std::uint8_t {
   data_dependent_control_flow,
   data_dependent_value,
@@ -91,13 +97,13 @@ struct CompilePhase {
 
 /// Counts of the records that a reader found in a file, and of the faults.
 struct ReadCounts {
-  double records = 0;      ///< that were understood; of a log, all but those that number strings
-  double bad_record = 0;   ///< heads that are no JSON
-  double bad_payload = 0;  ///< payloads that are not what their checksum says
-  double unknown = 0;      ///< records of a kind that is not known
-  double foreign = 0;      ///< lines that belong to no log
-  double missing = 0;      ///< references to strings that are not there
-  double truncated = 0;    ///< ends in the middle of something
+  double records = 0;      ///< understood records; of a log, without those that only number strings
+  double bad_record = 0;   ///< heads that are not JSON
+  double bad_payload = 0;  ///< payloads with a wrong checksum
+  double unknown = 0;      ///< records of an unknown kind
+  double foreign = 0;      ///< lines that do not belong to a log
+  double missing = 0;      ///< references to absent strings
+  double truncated = 0;    ///< records that are cut off
 
   [[nodiscard]] double faults() const {
     return bad_record + bad_payload + unknown + foreign + missing + truncated;

@@ -1,5 +1,11 @@
 #pragma once
-/// Breaks of compiled graphs as inputs of a law, and what changed about them between two records.
+/// Cost of graph breaks by source place, and the difference in breaks between two sets of compile records.
+///
+/// A place is model, type, file and function. A break that moves to another line of its function stays at its
+/// place. `break_subject` evaluates CompilationModel with one count per place instead of the total number of
+/// breaks. Parts of a difference are Shapley values, so they add up to it.
+/// Example: 2 breaks at a.py on both sides and 4 new ones at modeling_x.py: the whole difference in step time
+/// is the part of the second place.
 
 #include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/ops/graph_breaks/ingest.hpp>
@@ -7,8 +13,7 @@
 
 namespace mlsysim {
 
-/// Breaks of one type at one place of a program. A line that moves is no other break: file and function
-/// count.
+/// Breaks of one type at one place of a program, before and after.
 struct BreakPlace {
   std::string model, type;
   BreakCategory category = BreakCategory::other;
@@ -16,14 +21,13 @@ struct BreakPlace {
   std::string hint{};
   double before = 0, after = 0;
 
-  /// "break Dynamic shape operator at modeling_vits.py forward": the same whatever the line is.
+  /// "break Dynamic shape operator at modeling_vits.py forward": it does not depend on the line.
   [[nodiscard]] std::string name() const;
   /// "modeling_vits.py:177 (dynamic_shape)", for people.
   [[nodiscard]] std::string shown() const;
 };
 
-/// Breaks by place, most frequent first; what a source counts but does not list is one more place without a
-/// name. `before` stays 0.
+/// Breaks by place, most frequent first. Unlisted breaks are one more place without a name. `before` stays 0.
 [[nodiscard]] std::vector<BreakPlace> break_places(const CompileRecords& records);
 
 /// Changes between two sets of compiler records of the same models.
@@ -52,8 +56,8 @@ struct BreakPricing {
   std::map<std::string, std::string> inputs;  ///< of `break_subject`
   std::string metric{};                       ///< empty: p99_latency where requests arrive, else compiled
 };
-/// The difference of one number between the two sides, with the part of each place; the part of all that the
-/// records say besides is in the other causes.
+/// The difference of one number between the two sides, with the part of each place. Other causes hold the
+/// parts of everything else in the records.
 /// @throws LookupError, InputError for inputs; DomainError where a side has no such number
 [[nodiscard]] Difference priced_diff(const CompileDiff& diff, const BreakPricing& fidelity_model,
                                      const Zoo& zoo);

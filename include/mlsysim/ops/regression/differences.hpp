@@ -1,5 +1,13 @@
 #pragma once
-/// Accepted results, and how a run differs from them.
+/// Baseline of accepted results, and the differences of a run from it with their causes.
+///
+///   change   = after / before - 1
+///   per_year = accelerators * device_hour * 8766 h * change     for a time
+///   per_year = accelerators * device_hour * 8766 h * (before / after - 1)   for a rate
+///
+/// The part of each changed parameter is its Shapley value between the accepted and the new parameters, with
+/// today's equations. The remainder is the part of "equations". Parts add up to after - before.
+/// Example: ITL 10 ms before and 10.31 ms after, 100 devices at 2 USD/h: change +3.1 %, 54,349 USD a year.
 
 #include <mlsysim/ops/regression/results.hpp>
 
@@ -9,13 +17,13 @@ namespace mlsysim {
 struct AcceptedCell {
   CellStatus status = CellStatus::ok;
   std::vector<CellNumber> numbers;
-  std::map<std::string, double, std::less<>> figures;  ///< what the numbers rested on, base units
+  std::map<std::string, double, std::less<>> figures;  ///< the parameters behind the numbers, base units
 };
 /// The cells of a baseline, by name.
 using Accepted = std::map<std::string, AcceptedCell, std::less<>>;
 
-/// A run as a baseline: a text for reviews, sorted, with each figure once where it is the same for all cells
-/// of a model, a device, a precision or a pipeline. A changed constant is a changed line.
+/// A run as a baseline: a sorted text for reviews. A parameter that all cells of a model, device, precision
+/// or pipeline share is written once, so that a changed constant is a changed line.
 [[nodiscard]] std::string baseline_text(const CiRun& run);
 /// @throws InputError, ErrorList
 [[nodiscard]] Accepted read_baseline(const std::filesystem::path& file);
@@ -28,14 +36,14 @@ template <>
 inline constexpr auto names_of<Verdict> =
     ChoiceNames{"verdict", "same", "better", "worse", "new", "gone", "incomparable"};
 
-/// A changed figure, and its exact part of a difference.
+/// A changed parameter, and its part of a difference.
 struct Cause {
-  std::string input;  ///< "equations" for what no figure explains: the law itself is another
+  std::string input;  ///< "equations" for the remainder: the law itself has changed
   std::string from, to;
   double part = 0;  ///< base unit of the metric
 };
 
-/// One number that is not what was accepted.
+/// One number that differs from the accepted one.
 struct Difference {
   std::string cell, metric, unit;  ///< metric "status" where the status differs
   Verdict verdict = Verdict::same;
@@ -45,9 +53,9 @@ struct Difference {
   std::string reason;
   std::vector<Cause> causes;        ///< largest first; parts add up to after - before
   bool exact = true;                ///< every order of changes was averaged, not a sample of orders
-  std::optional<Money<>> per_year;  ///< what it costs more on the fleet of the matrix
+  std::optional<Money<>> per_year;  ///< extra cost on the fleet of the matrix
 
-  /// after / before - 1; absent where a side is missing or zero.
+  /// Relative change; absent where a side is missing or `before` is zero.
   [[nodiscard]] std::optional<double> change() const;
   /// Worse, gone and incomparable fail a run.
   [[nodiscard]] bool bad() const {
@@ -55,11 +63,9 @@ struct Difference {
   }
 };
 
-/// Whether a cell has a number that differs, so that its parts are asked for.
+/// Whether a cell has a number that differs from the accepted one.
 [[nodiscard]] bool differs(const CiMatrix& matrix, const CellResult& cell, const Accepted& accepted);
-/// Every number that differs, in the order of the cells. What a changed figure did is its Shapley value
-/// (`compare`), between today's equations at the accepted figures and at the new ones; what remains is due to
-/// the equations.
+/// Every number that differs, in the order of the cells.
 [[nodiscard]] std::vector<Difference> differences(const CiMatrix& matrix, const CiRun& run,
                                                   const Accepted& accepted);
 

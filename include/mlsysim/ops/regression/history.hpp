@@ -1,5 +1,12 @@
 #pragma once
-/// Numbers of commits, kept in a file of SQLite.
+/// History of predictions by commit in an SQLite file, and the first commit from which a number is worse.
+///
+///   worse: value > good * (1 + tolerance)    where lower is better
+///
+/// `first_bad` walks back from the last commit while the number is worse than at `good`, by more than the
+/// tolerance. A commit that is stored again replaces its numbers. `prune` removes commits and cells.
+/// Example: values 1.0, 1.2, 1.0, 1.005, 1.3, 1.4, 1.3 of commits 0 to 6, lower is better, tolerance 1 %:
+/// commit 4 is the first bad one, and commit 3 the last good one.
 
 #include <mlsysim/ops/regression/results.hpp>
 
@@ -47,7 +54,7 @@ struct Pruned {
   std::size_t numbers = 0;
 };
 
-/// Append-only but for `prune` and for a commit that is stored again, which replaces what it was.
+/// An open history. It is append-only except for `prune` and for a commit that is stored again.
 class CiHistory {
  public:
   enum class Open : std::uint8_t { read, change, write };  ///< write makes a file where there is none
@@ -78,8 +85,8 @@ class CiHistory {
   std::unique_ptr<State> state_;
 };
 
-/// The first commit behind the last good one. A commit is bad where its number is worse than that of `good`
-/// by more than the tolerance.
+/// The first of the bad commits in a row that end at `bad`.
+/// @param relative tolerance, a share of the number of `good`
 /// @param good, bad commits; empty for the first and the last
 /// @return nothing where the last is not worse than the first
 /// @throws LookupError for commits that are not stored

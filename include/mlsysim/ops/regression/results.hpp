@@ -1,5 +1,11 @@
 #pragma once
-/// Predicts the cells of a matrix.
+/// Predicts every cell of a regression matrix and checks the budgets.
+///
+/// A cell ends as ok, infeasible or failed. A failed cell does not stop the others. Results do not depend on
+/// the number of threads. Known cells of an earlier run are not predicted again.
+/// Example: models Llama3_8B and Llama3_70B on H100 and H200, with the budget `itl <= 4 ms for
+/// model=~"Llama3_7.*"`. Two cells break it, first Llama3_70B/H100/bf16/serve, with the limit 0.004 in base
+/// units (s).
 
 #include <mlsysim/ops/graph_breaks/ingest.hpp>
 #include <mlsysim/ops/regression/matrix.hpp>
@@ -32,7 +38,7 @@ struct CellResult {
   std::string reason;               ///< where it is not ok
   std::vector<CellNumber> numbers;  ///< watched metrics that the cell has
   std::shared_ptr<const Subject>
-      subject;  ///< as a law, with the point at which it was asked; null where it failed or was known
+      subject;                         ///< the cell as a law with its point; null for failed and known cells
   std::vector<std::string> results{};  ///< names of the results of a cell that was known
   BreakReason why{};                   ///< where it is not ok
   bool refused = false;                ///< its records are damaged, and `CiHow::damage` refuses them
@@ -40,12 +46,12 @@ struct CellResult {
 /// Cells that an earlier run finished, by name.
 using KnownCells = std::map<std::string, CellResult, std::less<>>;
 
-/// A budget, and what a cell has of it.
+/// A budget, and the value of one cell.
 struct HeldBudget {
   std::string cell, text;
   double value = 0, limit = 0;  ///< base units
   Exponents exps{};
-  std::string number{};  ///< what is held to it: "itl", or an expression
+  std::string number{};  ///< the limited number: "itl", or an expression
 };
 
 /// How a matrix is run.
@@ -53,23 +59,22 @@ struct CiHow {
   unsigned threads = 1;  ///< results do not depend on it
   const CancelToken* cancel = nullptr;
   Damage damage = Damage::counted;  ///< of the records of a compiler
-  KnownCells known{};  ///< are not predicted again, unless a budget is asked of them or `again` says so
+  KnownCells known{};  ///< not predicted again, unless a budget applies to them or `again` requests it
   std::function<bool(const CellResult&)>
-      again{};  ///< whether what is known does not do, as for an attribution
+      again{};  ///< whether a known cell must be predicted again, as for an attribution
 };
 
 /// A whole run.
 struct CiRun {
   std::vector<CellResult> cells;  ///< in the order of the matrix
   std::vector<HeldBudget> broken;
-  std::vector<HeldBudget> budgets;  ///< all that were asked, kept or not
+  std::vector<HeldBudget> budgets;  ///< all budgets, met or broken
   bool complete = true;  ///< false: it was stopped, and the cells that were not reached are missing
 };
 
-/// Predicts every cell. A cell that fails does not keep the others from being predicted.
+/// Predicts every cell.
 /// @throws ErrorList, before any cell is predicted, for budgets and metrics that no cell has, and for budgets
-/// of
-///         another dimension
+/// whose limit has another dimension than the number
 [[nodiscard]] CiRun run_matrix(const CiMatrix& matrix, const Zoo& zoo, const CiHow& how = {});
 
 }  // namespace mlsysim

@@ -1,5 +1,8 @@
 #pragma once
-/// Values of an axis as readers know them.
+/// Labels for the values of a search axis.
+///
+/// Example: axis "tp_size" at "4" appends "tensor parallelism 4". The coupled axis "tp_size, pp_size" at "4 x
+/// 2" appends "tensor parallelism 4" and "pipeline parallelism 2".
 
 #include <string>
 #include <string_view>
@@ -7,8 +10,7 @@
 
 namespace mlsysim::detail {
 
-/// Appends the value of an axis behind its label: "tensor parallelism 4". An axis of coupled inputs,
-/// "tp_size, pp_size" at "4 x 2", appends one text for each of them.
+/// Appends one text for each input of the axis: its label and its value.
 void add_axis_values(std::string_view names, std::string_view values, std::vector<std::string>& to);
 
 }  // namespace mlsysim::detail

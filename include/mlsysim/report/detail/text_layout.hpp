@@ -1,5 +1,9 @@
 #pragma once
-/// Columns, wrapping, colors and boxes of plain text.
+/// Layout of plain text for terminals: width, padding, wrapping, colors, bars and boxes.
+///
+/// A character of UTF-8 counts as one column, and color codes count as none. Wide characters of East Asian
+/// scripts are not known.
+/// Example: `bar(0.375, 8)` fills 3 of 8 places, and `wrapped("a bb ccc", 4)` gives "a bb" and "ccc".
 
 #include <mlsysim/report/render_options.hpp>
 
@@ -15,7 +19,7 @@ enum class Paint : std::uint8_t { plain, bold, dim, good, bad, warn };
 /// The text in a color; unchanged when colors are off.
 [[nodiscard]] std::string painted(std::string_view text, Paint paint, Colour colour);
 
-/// Columns that a text takes on a terminal: characters of UTF-8, color codes not counted.
+/// Columns that a text takes on a terminal.
 [[nodiscard]] std::size_t shown_width(std::string_view text);
 /// The text with blanks to its right, or to its left.
 [[nodiscard]] std::string padded(std::string_view text, std::size_t width);
@@ -32,7 +36,7 @@ class Box {
   Box(std::size_t width, Colour colour) : width_(width), colour_(colour) {}
   /// A line, wrapped; the lines after the first are indented by `indent`.
   void line(std::string_view text, std::size_t indent = 0);
-  /// A line that is taken as it is.
+  /// A line that is neither wrapped nor indented.
   void raw(std::string text) { lines_.push_back(std::move(text)); }
   void rule() { lines_.emplace_back(kRule); }
   [[nodiscard]] std::string text(std::string_view title) const;

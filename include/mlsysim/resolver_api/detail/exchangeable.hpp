@@ -1,26 +1,28 @@
 #pragma once
-/// Resolvers whose code may be exchanged while the process runs, as that of a plugin.
+/// Resolvers whose code may be replaced while the process runs, as a reloaded plugin's.
+///
+/// A struct of inputs keeps the version of the code that was current when the struct was made.
+/// Example: a sweep makes its first inputs with version 1 of a plugin. Inputs made by `construct_inputs_like`
+/// run version 1 too, even if version 2 has been loaded since.
 
 #include <mlsysim/resolver_api/resolver.hpp>
 
 namespace mlsysim::detail {
 
-/// A resolver whose code may be exchanged. A struct of inputs keeps the code that was current when it was
-/// made.
+/// Interface of a resolver with replaceable code.
 class Exchangeable {
  public:
   Exchangeable(const Exchangeable&) = delete;
   Exchangeable& operator=(const Exchangeable&) = delete;
   virtual ~Exchangeable() = default;
-  /// As `construct_inputs`, but with the code that other inputs of this resolver hold on to: a sweep of many
-  /// points makes many structs, and all of them are to run one version.
+  /// Makes inputs in `memory` that run the same version as `others`, so that one sweep uses one version.
   virtual void construct_inputs_like(const void* others, void* memory) const = 0;
 
  protected:
   Exchangeable() = default;
 };
 
-/// Makes inputs of any resolver that run the same code as others of it.
+/// Calls the resolver's own function, or `construct_inputs` where the code cannot be replaced.
 inline void construct_inputs_like(const Resolver& resolver, const void* others, void* memory) {
   if (const auto* exchangeable = dynamic_cast<const Exchangeable*>(&resolver); exchangeable != nullptr)
     exchangeable->construct_inputs_like(others, memory);

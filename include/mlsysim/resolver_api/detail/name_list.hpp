@@ -1,5 +1,7 @@
 #pragma once
-/// Lists of names in one text: "Quebec, US_Avg".
+/// Splits a text at commas into names.
+///
+/// Example: `names_in(" Iowa ,,\tTexas,")` is {"Iowa", "Texas"}.
 
 #include <algorithm>
 #include <string_view>
@@ -7,14 +9,14 @@
 
 namespace mlsysim {
 
-/// A text without the blanks around it.
+/// A text without leading and trailing spaces, tabs and line ends.
 [[nodiscard]] inline std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n";
   text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
   return text.substr(0, text.find_last_not_of(blanks) + 1);
 }
 
-/// The names between commas, without the blanks around them; nothing between two commas is no name.
+/// The names between commas, trimmed. Empty ones are left out.
 [[nodiscard]] inline std::vector<std::string_view> names_in(std::string_view text) {
   std::vector<std::string_view> out;
   while (!text.empty()) {

@@ -1,20 +1,24 @@
 #pragma once
-/// The registry `ResolverRegistry::standard()`: the resolvers that ship, or these and those of plugins.
+/// Sets which registry `ResolverRegistry::standard()` returns: shipped resolvers, plugins, and resolvers of
+/// Python.
+///
+/// Example: after `publish_resolvers(r)`, `standard()` holds the resolvers of `r` and then those of the host
+/// language. A resolver of the host language with the name of an earlier one is left out.
 
 #include <mlsysim/resolver_api/registry.hpp>
 
 namespace mlsysim {
 
-/// The resolvers that ship alone. Defined beside them, in the catalogue.
+/// The shipped resolvers alone.
 [[nodiscard]] const ResolverRegistry& shipped_resolvers();
 
-/// From now on `ResolverRegistry::standard()` is this registry, on every thread. References to the registries
-/// before stay valid: they are kept until the process ends, so this is for loading plugins and not for every
-/// day.
+/// Replaces the resolvers of `standard()` on every thread, except those of the host language.
+///
+/// Earlier registries are kept until the process ends, because callers may hold references. Call it to load
+/// plugins, not in a loop.
 void publish_resolvers(ResolverRegistry resolvers);
 
-/// Resolvers that a host language defines, behind all others; this list takes the place of the one before.
-/// One whose name is taken is left out.
+/// Replaces the resolvers of the host language, which come last.
 void publish_host_resolvers(std::vector<std::shared_ptr<const Resolver>> own);
 
 }  // namespace mlsysim

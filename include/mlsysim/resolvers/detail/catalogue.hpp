@@ -1,6 +1,9 @@
 #pragma once
-/// The resolvers of the catalogue. Those that ship are these and the solver that inverts scenarios:
-/// `shipped_resolvers`.
+/// Adds the shipped resolvers to a registry: models, solvers, optimizers, and one resolver for each law.
+///
+/// `shipped_resolvers` holds these and the solver that inverts scenarios.
+/// Example: after `add_catalogue(registry)`, `registry.find("ServingModel")` is not null. The law "Roofline"
+/// is found only after `add_catalogue_laws(registry)`.
 
 #include <mlsysim/resolver_api/registry.hpp>
 

@@ -1,5 +1,9 @@
 #pragma once
-/// Something that is made once, by the thread that asks first.
+/// Runs an initializer once, in the thread that calls first.
+///
+/// Unlike `std::call_once`, no exception passes through the C library, which aborts when memory for unwinding
+/// is short. An initializer that throws leaves the object uninitialized, and the next call tries again.
+/// Example: four threads call `once.call(make)`. `make` runs once, and all four return after it has finished.
 
 #include <atomic>
 #include <mutex>
@@ -7,8 +11,7 @@
 
 namespace mlsysim::detail {
 
-/// As std::once_flag, but no exception passes through the C library, which ends the process where memory is
-/// too short to unwind its own frames. What throws is not made, and the next call tries again.
+/// A flag and its lock. After the first success a call costs one load.
 class Once {
  public:
   template <class F> void call(F&& make) {

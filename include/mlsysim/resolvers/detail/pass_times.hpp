@@ -1,6 +1,9 @@
 #pragma once
-/// From a request of in-flight batching to its problem: the passes of a replica, the engine, the steady
-/// state.
+/// Turns a request for in-flight batching into passes, an engine and a steady-state problem.
+///
+/// `pass_times` describes the passes of a replica, `settle` adds arrivals and slots, and `in_flight`
+/// evaluates them. A caller that tries several loads on one replica reuses the passes.
+/// Example: without an engine, an H100 runs the runtime "generic", and each of its parameters is noted.
 
 #include <mlsysim/estimate/in_flight.hpp>
 #include <mlsysim/resolvers/models/in_flight_batching.hpp>
@@ -10,30 +13,29 @@
 
 namespace mlsysim {
 
-/// The runtime where none is named: what the class of the device, or the class that it is like, states.
+/// The runtime that the class of the device states, or that of the nearest class that states one.
+/// @param use the entry of the class: `serve`, `diffuse`
 [[nodiscard]] const ServingEngine& usual_engine(const HardwareNode& hardware,
                                                 std::string UsualRuntimes::*use = &UsualRuntimes::serve);
-/// The engine, `usual_engine` where none is given, each of its figures noted; none where the
-/// fidelity_model has none.
+/// The given engine, or `usual_engine` with each of its parameters noted. Empty at a fidelity without
+/// engines.
 [[nodiscard]] ServingEngine engine_or_usual(const ServingEngine* engine, const HardwareNode& hardware,
                                             const FidelityModel& fidelity_model, Notes& notes);
 /// Copies from an engine the values that affect a steady state, such as host time per step.
 [[nodiscard]] EngineTimes<> engine_times(const ServingEngine& engine);
 
 /// The passes of a request.
-/// @param engine names kernels, and host times of prompts' passes
+/// @param engine names the kernels and the host times of passes with prompts
 [[nodiscard]] ReplicaPasses<> pass_times(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
                                          Notes& notes);
-/// The passes of the request's draft, which is a model of its own, beside those of the model; and the weights
-/// of all its ranks. A served scenario takes the same.
+/// The passes of a draft model beside those of its target, and the bytes of the draft's weights on all ranks.
 [[nodiscard]] std::pair<ReplicaPasses<>, Data<>> draft_pass_times(const InFlightBatchingModel::Inputs& in,
                                                                   const ServingEngine& engine,
                                                                   const ReplicaPasses<>& passes);
-/// The problem on top of given passes. The seq_len of `in` is given. @throws InputError, DomainError
+/// The problem on top of given passes. `in.seq_len` must be set. @throws InputError, DomainError
 [[nodiscard]] InFlightProblem<> settle(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,
                                        ReplicaPasses<> passes, Notes& notes);
-/// The steady state on top of given passes, with what there is to say of it; `InFlightBatchingModel` is this
-/// with its own.
+/// The steady state on top of given passes, with its warnings. `InFlightBatchingModel` makes its own passes.
 [[nodiscard]] InFlightBatchingModel::Result in_flight(const InFlightBatchingModel::Inputs& in,
                                                       const ServingEngine& engine,
                                                       const ReplicaPasses<>& passes, Notes& notes);

@@ -1,6 +1,9 @@
 #pragma once
-/// From a resolver's inputs to the problem that its numbers are computed from: names, gaps, categories and
-/// warnings are settled here, once, in double.
+/// Turns the inputs of a resolver into a problem for the estimators of `estimate/`.
+///
+/// Names are looked up, gaps are filled with noted defaults, and the degrees are checked against model and
+/// fleet. This happens once, in double. The estimate then runs over any scalar.
+/// Example: BERT takes 512 tokens. Without `seq_len`, `settle_inference` sets 512 and notes the assumption.
 
 #include <mlsysim/estimate/evaluate.hpp>
 #include <mlsysim/resolvers/defaults.hpp>

@@ -1,5 +1,14 @@
 #pragma once
-/// Writing the state of a training run, and what it costs (wall 19).
+/// Size, write time and training-time cost of checkpoints (wall 19).
+///
+///   write_time = size / min(writers writer_bandwidth, shared_limit)      mfu_penalty = stall / interval
+///
+/// size: parameters x bytes. Textbook: 14 B with Adam, 4 B else. Operator: master copy and moments (12 B with
+/// Adam), since 16-bit weights are their rounding, and one writer per node. stall: write time, or the copy to
+/// host memory for an asynchronous checkpoint [s].
+/// Limits: full checkpoints only, no compression. A best interval needs `fleet_mtbf`.
+/// Example: 175e9 parameters x 14 B = 2450 GB at 7 GB/s take 350 s, 2.4 % of every 4 h.
+/// @cite eisenman2022checknrun, section 4; young1974 for the interval
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/specs/conventions.hpp>
@@ -9,12 +18,7 @@
 
 namespace mlsysim {
 
-/// Size, write time and cost of checkpoints.
-///
-/// Textbook: 14 B per parameter with Adam and 4 B else, written while training waits. Operator: what a
-/// restart needs (the master copy and the moments; 16-bit weights are their rounding), one writer per node of
-/// the fleet, and a checkpoint that may be written beside training once it is copied to host memory.
-/// @cite eisenman2022checknrun, section 4; young1974 for the interval
+/// One checkpoint policy of a training run.
 struct CheckpointModel : Model<CheckpointModel> {
   static constexpr std::string_view id = "CheckpointModel";
   static constexpr std::string_view about = "size, write time and cost of checkpoints";

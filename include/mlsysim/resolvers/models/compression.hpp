@@ -1,5 +1,17 @@
 #pragma once
-/// Fewer bits and fewer weights: size, speed and accuracy (wall 13).
+/// Size, decode speed-up and accuracy change of a quantized, pruned or distilled model (wall 13).
+///
+///   weights = params ((1 - sparsity)(bits + index_bits) + scale_bits / group) / 8
+///   speedup = step time before / after, by the roofline of weights and KV cache
+///
+/// bits: width of a stored weight. group: weights that share a scale. index_bits: 2 for 2:4 sparsity.
+/// Textbook: ratios of widths, roofline of batch one, medians of accuracy changes. Operator: scales and
+/// indices count, the KV cache stays, weight-only kernels dequantize, and sparse rates are those of the
+/// device.
+/// Limits: accuracy changes are published medians. Measure them on your task.
+/// Example: Llama-3.1-8B at 4 bits with a 16-bit scale for 128 weights: 8.03e9 x 4.125 / 8 = 4.14 GB, 16 /
+/// 4.125 = 3.88 times smaller than fp16.
+/// @cite gholami-2021; frantar2023gptq; blalock2020pruning; han-2015
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/resolvers/row_groups.hpp>
@@ -13,17 +25,11 @@ namespace mlsysim {
 /// Ways to make a model smaller.
 enum class CompressionMethod : std::uint8_t { quantization, pruning, distillation };
 template <> inline constexpr auto names_of<CompressionMethod> = ChoiceNames{"compression method"};
-/// Patterns of zeros.
+/// Patterns of zeros. `n_m` keeps two of four weights.
 enum class SparsityType : std::uint8_t { unstructured, structured, n_m };
 template <> inline constexpr auto names_of<SparsityType> = ChoiceNames{"pattern of zeros"};
 
-/// One way of compressing a model, with guard rails.
-///
-/// Textbook: ratios of widths, a speed-up by the roofline of batch one, medians of accuracy changes.
-/// Operator: stored scales and positions count, keys and values stay as they are, weight-only kernels unpack,
-/// sparse rates come from the device, and accuracy changes are continuous. Either way the accuracy is a rule
-/// of thumb: measure it on your task.
-/// @cite gholami-2021; frantar2023gptq; blalock2020pruning; han-2015
+/// One way of compressing a model, with guard rails on size, accuracy, speed and hardware support.
 struct CompressionModel : Model<CompressionModel> {
   static constexpr std::string_view id = "CompressionModel";
   static constexpr std::string_view about = "size, speed and accuracy of a compressed model";

@@ -1,6 +1,17 @@
 #pragma once
-/// Training data on their way to the devices: supply against demand (wall 8), and preparation on the host
-/// (wall 9).
+/// Supply of training data against demand (wall 8), and preparation of batches on the host (wall 9).
+///
+///   supply  = nodes x min(cache / hit_ratio, shared / (nodes (1 - hit_ratio)), host links)
+///   elapsed = max(prepare, step) + (1 - overlap) min(prepare, step)
+///   prepare = batch_size sample_size / (workers cpu_throughput)
+///
+/// cache, shared: bandwidth of local storage of a node and of shared storage [GB/s]. hit_ratio: cached share
+/// of data.
+/// Textbook supply: the slower of local storage and host link of one device. One law of elapsed serves both
+/// fidelities.
+/// Example: 32 nodes that cache 10 of 40 TB, 100 GB/s shared storage: hit ratio 0.25, 100 / 0.75 = 133 GB/s.
+/// Example: 256 samples of 500 kB at 0.5 GB/s take 256 ms. Against a step of 10 ms, 26 workers keep up.
+/// @cite mohan2021datastalls, section 3; murray2021tfdata, section 3
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/specs/choices.hpp>
@@ -9,16 +20,11 @@
 
 namespace mlsysim {
 
-/// The bottleneck in the supply of data.
+/// The slowest part of the data path.
 enum class DataPath : std::uint8_t { none, storage, shared_storage, host_link };
 template <> inline constexpr auto names_of<DataPath> = ChoiceNames{"data path"};
 
 /// Whether storage and links keep up with a training job.
-///
-/// Textbook: the smaller of local storage and host link of one device. Operator: per node a cache that holds
-/// a share of the data set, shared storage behind it that all nodes divide, and the host links of all devices
-/// of the node.
-/// @cite mohan2021datastalls, section 3
 struct DataModel : Model<DataModel> {
   static constexpr std::string_view id = "DataModel";
   static constexpr std::string_view about = "supply of training data against demand";
@@ -85,10 +91,7 @@ struct DataModel : Model<DataModel> {
   using Model::solve;
 };
 
-/// Whether the host prepares batches as fast as the device consumes them.
-///
-/// One law for both fidelities; the textbook's full overlap and single worker are the defaults.
-/// @cite murray2021tfdata, section 3; mohan2021datastalls
+/// Whether the host prepares batches as fast as the device consumes them. Default: one worker, full overlap.
 struct TransformationModel : Model<TransformationModel> {
   static constexpr std::string_view id = "TransformationModel";
   static constexpr std::string_view about =

@@ -1,5 +1,16 @@
 #pragma once
-/// Total cost of a fleet over a period (wall 17).
+/// Total cost of ownership of a fleet over a period (wall 17).
+///
+///   tco = capex + energy x kwh_price + maintenance
+///   capex = purchase time / lifetime      maintenance = purchase maintenance_share time / 1 year
+///   purchase = accelerators unit_cost infrastructure_multiplier
+///
+/// energy: facility energy of SustainabilityModel [kWh]. lifetime: amortization period.
+/// Limits: straight-line depreciation, one flat price. Network, staff and buildings enter through the
+/// multiplier.
+/// Example: 8 devices of 1 kW and 10,950 USD over 3 years, for 10 days: 800 USD capex, 5 % a year = 120 USD
+/// maintenance, 8 kW x 240 h x PUE 1.12 x 0.10 USD/kWh = 215 USD, 1135 USD in all.
+/// @cite barroso2018datacenter, chapter 6
 
 #include <mlsysim/resolvers/models/sustainability.hpp>
 #include <mlsysim/resolvers/row_groups.hpp>
@@ -7,12 +18,7 @@
 
 namespace mlsysim {
 
-/// Capital, energy and maintenance.
-///
-/// Capital is depreciated in a straight line; maintenance is a yearly share of the purchase; energy is that
-/// of SustainabilityModel at a flat price. Network, staff and buildings enter through
-/// `infrastructure_multiplier`.
-/// @cite barroso2018datacenter, chapter 6
+/// Capital, energy and maintenance of a fleet in one region.
 struct EconomicsModel : Model<EconomicsModel> {
   static constexpr std::string_view id = "EconomicsModel";
   static constexpr std::string_view about = "total cost of a fleet over a period";

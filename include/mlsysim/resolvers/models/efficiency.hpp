@@ -1,5 +1,15 @@
 #pragma once
-/// Share of the peak that software reaches (wall 3).
+/// Share of peak FLOP/s that a class of kernels reaches, and where the rest is lost (wall 3).
+///
+///   mfu = work / (peak time)      mfu + kernel_loss + memory_stall + launch_loss = 1
+///
+/// Operator: kernels of the class in one forward pass, priced on the device. kernel_loss: tiles, waves,
+/// sustained rate. Without fused attention the scores pass through memory, and both products count their
+/// whole squares.
+/// Textbook: a table of shares for efficiency 0.5, scaled by the given efficiency.
+/// Example: feed-forward layers on an H100 at efficiency 0.5 (textbook): 0.5 x 989 = 494.5 TFLOP/s, lost 0.45
+/// in kernels and 0.05 to memory. Attention reaches 0.3, fused attention 0.75.
+/// @cite chowdhery2022palm; dao2022flashattention; nvidia-matmul-guide for tiles and waves
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/specs/choices.hpp>
@@ -13,13 +23,7 @@ namespace mlsysim {
 enum class KernelClass : std::uint8_t { ffn, attention, conv, other };
 template <> inline constexpr auto names_of<KernelClass> = ChoiceNames{"class of kernels"};
 
-/// Achievable share of the peak by class of kernel, and the causes of the loss.
-///
-/// Textbook: a table of shares, scaled by the efficiency. Operator: the kernels of that class in one forward
-/// pass of the workload, priced on the device; what is lost to launches, to memory and in the kernels (tiles,
-/// waves, sustained rate) adds up to the rest of the peak. Without fused attention the core of attention is
-/// two products of whole squares, whose work counts in full, and a softmax that streams them.
-/// @cite chowdhery2022palm; dao2022flashattention; nvidia-matmul-guide for tiles and waves
+/// MFU of one class of kernels.
 struct EfficiencyModel : Model<EfficiencyModel> {
   static constexpr std::string_view id = "EfficiencyModel";
   static constexpr std::string_view about = "share of the peak that a class of kernels reaches";

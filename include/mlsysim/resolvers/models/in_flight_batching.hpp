@@ -1,5 +1,17 @@
 #pragma once
-/// A replica that batches in flight, in steady state (walls 4, 5, 7).
+/// Steady-state latency, throughput and goodput of a replica with in-flight batching (walls 4, 5, 7).
+///
+///   itl = decode_step_time + min(prompts_per_step, 1) added      running = rate (output_tokens - 1) itl
+///
+/// added: time by which a prompt lengthens a step [s]. running: requests that decode, by Little's law.
+/// Arrivals: `arrival_rate` (Poisson), `concurrency` (closed loop), or a full queue limited by the KV cache.
+/// Assumed: context half-way through the answer, equal cost of chunks, requests shared evenly by expert
+/// ranks. A request of many steps sees the mean step, so quantiles are those of the first token.
+/// Example: prompts of 40 us a token, steps of 5 ms + 20 us a request. One request of 1000 tokens alone:
+/// TTFT 40 ms, ITL 5.02 ms. At 8 requests/s with 100 output tokens and ITL 6 ms, 8 x 99 x 6 ms = 4.8 requests
+/// decode.
+/// @cite yu2022orca, section 4; kwon2023vllm; agrawal2024sarathi; zhong2024distserve, section 3;
+/// leviathan2023speculative
 
 #include <mlsysim/estimate/in_flight.hpp>
 #include <mlsysim/estimate/reported.hpp>
@@ -14,22 +26,14 @@
 
 namespace mlsysim {
 
-/// Latency, throughput and goodput of one replica whose requests join and leave a running batch.
+/// One replica whose requests join and leave a running batch.
 ///
-/// Three ways of arriving: `arrival_rate` (Poisson; the number in flight follows from Little's law),
-/// `concurrency` (a closed loop: a new request for every finished one), or neither (everything is queued, the
-/// cache decides how many run). Prompts share passes with decode steps or stop them, as the engine does. With
-/// requests of equal lengths a closed loop runs in step: prompts follow each other pass by pass, so each
-/// waits for the one before (mixed passes), or all come at once every round (separate passes).
-/// `prefill_replicas` puts the prompts on workers of their own, of other degrees where they are given, which
-/// send the cache over `network_bandwidth`; their devices count. `draft_model` proposes tokens that one pass
-/// verifies; the model itself as its own draft stands for its draft layers (MTP), and a measured
-/// `acceptance_length` without a draft model for drafts that cost nothing (n-grams). Assumed: answers of
-/// `output_tokens`, context of a step half-way through the answer; a chunk costs an equal part of its prompt;
-/// expert-parallel ranks share the requests; quantiles are those of the first token, a request of many steps
-/// sees the mean step.
-/// @cite yu2022orca, section 4; kwon2023vllm; agrawal2024sarathi; zhong2024distserve, section 3;
-/// leviathan2023speculative
+/// Prompts share passes with decode steps or stop them, as the engine does. Equal requests in a closed loop
+/// run in step: with mixed passes prompts follow one another, with separate passes all come at once in every
+/// round. `prefill_replicas` puts prompts on workers of their own, which send the KV cache over
+/// `network_bandwidth`. Their devices count. `draft_model` proposes tokens that one pass verifies. The model
+/// itself as draft stands for its draft layers (MTP). `acceptance_length` without a draft model stands for
+/// drafts without cost (n-grams).
 struct InFlightBatchingModel : Model<InFlightBatchingModel> {
   static constexpr std::string_view id = "InFlightBatchingModel";
   static constexpr std::string_view about =

@@ -1,5 +1,16 @@
 #pragma once
-/// Uneven routing in a mixture of experts, and its traffic (wall 14).
+/// Load of the busiest expert in a mixture of experts, and the all-to-all traffic of its tokens (wall 14).
+///
+///   effective_active_experts = min(experts, top_k imbalance)
+///   token_dispatch_size = tokens hidden bytes effective_active_experts (ranks - 1) / ranks
+///
+/// imbalance: load of the busiest expert over the mean. Operator default: that of uniform random routing.
+/// Textbook: all active weights scale with the imbalance, and tokens travel once through one link.
+/// Operator: only routed experts scale, sizes are per rank, and tokens travel there and back in every MoE
+/// layer.
+/// Example: 4096 tokens of 4096 fp16 values, top 2 of 8, imbalance 1.25, 8 ranks (textbook): 2.5 experts,
+/// 73.4 MB. Over 12.5 GB/s with 50 us a step the exchange takes 6.22 ms.
+/// @cite fedus2022switch, section 2.2; raabsteger1998balls, theorem 1
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/specs/conventions.hpp>
@@ -8,12 +19,7 @@
 
 namespace mlsysim {
 
-/// The cost of unevenly loaded experts.
-///
-/// Textbook: all active weights scale with the imbalance, and tokens travel once. Operator: only the routed
-/// experts scale, tokens travel to their experts and back in every layer with experts, and without a given
-/// imbalance the one that chance alone makes is used.
-/// @cite fedus2022switch, section 2.2; raabsteger1998balls, theorem 1
+/// Experts that have work, weights that a step waits for, and time of the exchange.
 struct MoERoutingModel : Model<MoERoutingModel> {
   static constexpr std::string_view id = "MoERoutingModel";
   static constexpr std::string_view about = "load of experts and the traffic of their tokens";

@@ -1,5 +1,15 @@
 #pragma once
-/// Jobs that wait for their share of a fleet (wall 16).
+/// Queueing delay of jobs that share a fleet (wall 16).
+///
+///   avg_wait_time = C(slots, load) duration (1 + duration_cv^2) / (2 slots (1 - utilization))
+///   utilization = load / slots      load = arrival rate x duration      slots = floor(devices / job width)
+///
+/// C: probability of waiting (Erlang C). duration_cv: standard deviation over mean of the run time.
+/// Textbook: the fleet is one slot and run times are equal (M/D/1). Operator: M/G/c with `slots` servers.
+/// Assumed: Poisson arrivals, first come first served, equal widths. Without a steady state there are no
+/// waits.
+/// Example: 0.4 jobs a day of 2 days on the whole fleet: utilization 0.8, wait 0.8 x 2 / (2 x 0.2) = 4 days.
+/// @cite jeon2019philly; gross2008queueing, section 3.3; allencunneen1990, section 5.4
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/specs/conventions.hpp>
@@ -7,12 +17,7 @@
 
 namespace mlsysim {
 
-/// Wait of jobs in the line of a shared fleet.
-///
-/// Textbook: the whole fleet is one server and jobs have one length (M/D/1). Operator: the fleet runs as many
-/// jobs at a time as their width allows, lengths vary, and quantiles of the wait are given. Without a steady
-/// state there are no waits.
-/// @cite jeon2019philly; gross2008queueing, section 3.3; allencunneen1990, section 5.4
+/// Mean and 95th-percentile wait of a job, and the load of the fleet.
 struct OrchestrationModel : Model<OrchestrationModel> {
   static constexpr std::string_view id = "OrchestrationModel";
   static constexpr std::string_view about = "wait of jobs for their share of a fleet";

@@ -1,5 +1,16 @@
 #pragma once
-/// Failures of a fleet, and what of its time is useful (wall 15).
+/// Mean time between failures of a fleet, best checkpoint interval, and useful share of the time (wall 15).
+///
+///   fleet_mtbf = node_mtbf / nodes      1 / node_mtbf = sum of parts / mtbf of the part
+///   goodput = (interval / mtbf) exp(-restart / mtbf) / (exp((interval + checkpoint) / mtbf) - 1)
+///
+/// Operator: observed rates of all causes, Daly's interval, and a restart that waits for repair without a
+/// spare.
+/// Textbook: Young's interval sqrt(2 checkpoint mtbf), goodput = 1 - checkpoint / interval - restart / mtbf.
+/// Assumed: one job needs every node. A power supply counts only where a node has a single one.
+/// Example: 1024 nodes of 4687.5 h: 4.58 h. Checkpoints of 60 s every 1406 s (Young) and restarts of 300 s
+/// give goodput 0.901, or 0.939 without lost work (textbook).
+/// @cite daly2006, eqs. (20) and (37); young1974; llama3-herd, table 5
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/specs/conventions.hpp>
@@ -8,14 +19,7 @@
 
 namespace mlsysim {
 
-/// Mean time between failures, checkpoint interval and goodput of a job that needs the whole fleet.
-///
-/// Textbook: accelerators and adapters in series with round failure rates, Young's interval, and the loss by
-/// checkpoints and restarts; lost work is left out. Operator: observed failure rates that include memory,
-/// switches, cables, hosts and software, Daly's interval, the complete mean of lost time, and a restart that
-/// waits for a repair when no spare is ready. Power supplies stop a node that has one alone: of several one
-/// may fail.
-/// @cite daly2006, eqs. (20) and (37); young1974; llama3-herd, table 5
+/// Failures of a job that needs the whole fleet, their causes, and the spares that it should keep.
 struct ReliabilityModel : Model<ReliabilityModel> {
   static constexpr std::string_view id = "ReliabilityModel";
   static constexpr std::string_view about = "failures of a fleet and the useful share of its time";

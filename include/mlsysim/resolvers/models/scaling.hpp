@@ -1,20 +1,24 @@
 #pragma once
-/// Best size and data of a language model for a budget (wall 11).
+/// Compute-optimal model size and training tokens for a FLOP budget (wall 11).
+///
+///   loss = E + A / params^a + B / tokens^b      at work = 6 params tokens
+///
+/// Textbook: tokens = 20 params, so params = sqrt(work / 120). Operator: the minimum of a published loss fit.
+/// With `served_tokens`: the least work of training and serving among models of that loss.
+/// Limits: dense models of 44 million to 16 billion parameters were fitted. A size outside is warned of.
+/// Example: 1.2e20 FLOP (textbook): sqrt(1.2e20 / 120) = 1e9 parameters and 2e10 tokens.
+/// @cite hoffmann2022chinchilla, eqs. (4) and (10); besiroglu2024replication; sardana2024inference, eq. (2)
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/specs/choices.hpp>
 
 namespace mlsysim {
 
-/// Published fits of the loss.
+/// Published fits of the loss. `besiroglu` fits the runs of `hoffmann` again.
 enum class LossFit : std::uint8_t { besiroglu, hoffmann };
 template <> inline constexpr auto names_of<LossFit> = ChoiceNames{"fit of the loss"};
 
 /// Parameters and tokens for a training budget.
-///
-/// Textbook: 20 tokens per parameter and 6 FLOP per pair. Operator: the least loss of a fitted curve, and
-/// with served_tokens the least work over the life of a model of that quality: smaller, and trained longer.
-/// @cite hoffmann2022chinchilla, eqs. (4) and (10); besiroglu2024replication; sardana2024inference, eq. (2)
 struct ScalingModel : Model<ScalingModel> {
   static constexpr std::string_view id = "ScalingModel";
   static constexpr std::string_view about = "best size and data of a language model for a budget";

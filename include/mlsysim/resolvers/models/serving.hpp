@@ -1,5 +1,15 @@
 #pragma once
-/// Serving a language model: prefill and decode (wall 4).
+/// TTFT, inter-token latency, throughput and memory of one replica that serves a static batch (wall 4).
+///
+///   ttft = time of all prefill passes + KV transfer      itl = time of one decode step
+///
+/// A replica is tp x pp x ep devices. Prompts of `seq_len` tokens less a cached prefix fill passes of up to
+/// `prefill_chunk_tokens` per rank. Decode uses the mean context of `output_tokens`, else `seq_len`. Host
+/// time of an engine has no part in a static batch (InFlightBatchingModel has it).
+/// Textbook ITL: (weights + KV cache) / bandwidth + software time per layer.
+/// Example: Llama-3.1-8B fp16, one prompt of 2048 tokens on an H100 (textbook): TTFT 71.0 ms, ITL =
+/// (16.06 + 0.27) GB / 3.35 TB/s + 0.32 ms = 5.19 ms.
+/// @cite pope2023inference, section 2; agrawal2024sarathi; zhong2024distserve; leviathan2023speculative
 
 #include <mlsysim/estimate/reported.hpp>
 #include <mlsysim/estimate/serving.hpp>
@@ -14,19 +24,11 @@
 
 namespace mlsysim {
 
-/// Time to first token, inter-token latency, throughput and memory of one replica.
+/// One static batch, whose requests arrive together.
 ///
-/// A replica is tp x pp x ep devices that serve a static batch. The prompts of `seq_len` tokens (less a
-/// cached prefix) are prefilled in passes of up to `prefill_chunk_tokens` for each rank: as many whole ones
-/// as that holds, longer ones in chunks or alone; then every sequence decodes one token per step. An `engine`
-/// gives the budget of a pass and the steps that it replays from graphs; its host times are those of a server
-/// and have no part in a static batch (InFlightBatchingModel). With `output_tokens` the decode step is priced
-/// at the mean context of the generation and memory must hold the last; without it, at a context of
-/// `seq_len`. `decode_hardware` is a second pool of as many devices, to which the cache moves over
-/// `network_bandwidth` after prefill; both pools hold the weights, and what is required and counted is that
-/// of both. `draft_model` proposes `draft_tokens` for each verification, on the decoding devices; tensor
-/// parallelism divides it like its target.
-/// @cite pope2023inference, section 2; agrawal2024sarathi; zhong2024distserve; leviathan2023speculative
+/// `decode_hardware` is a second pool with as many devices, which receives the KV cache over
+/// `network_bandwidth`. Weights and requirements of both pools count. `draft_model` proposes `draft_tokens`
+/// for each verification on the decoding devices, divided by tensor parallelism like its target.
 struct ServingModel : Model<ServingModel> {
   static constexpr std::string_view id = "ServingModel";
   static constexpr std::string_view about =

@@ -1,5 +1,15 @@
 #pragma once
-/// Replicas that a request rate needs under a latency target (walls 4, 5, 7).
+/// Fewest serving replicas that meet a request rate under P99 latency, TTFT and ITL targets (walls 4, 5, 7).
+///
+///   required_replicas = least n with estimated_p99_latency(n) <= target_p99_latency
+///
+/// Textbook: each replica is one server with service time 1 / capacity. P99 = base latency + P99 wait.
+/// Operator: each replica batches in flight at rate / n (InFlightBatchingModel). One queue feeds all slots.
+/// P99 is that of wait plus service, and P99 TTFT - TTFT comes on top.
+/// Assumed: a request goes to any free slot, and answers vary by `service_time_cv`.
+/// Example: 80 requests/s, replicas of 50.5 requests/s and 304 ms, target 2 s (textbook): 2 replicas, 79 %
+/// busy, P99 = 304 + 203 = 507 ms.
+/// @cite yu2022orca, section 4; kwon2023vllm; deanbarroso2013tail; gross2008queueing, section 3.3
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/resolvers/row_groups.hpp>
@@ -12,20 +22,11 @@
 
 namespace mlsysim {
 
-/// The limit that decides a capacity plan.
-///
-/// Where replicas are enough: what one fewer would break.
+/// The limit that decides a capacity plan. With enough replicas: the limit that one fewer would break.
 enum class CapacityLimit : std::uint8_t { none, memory, base_latency, queueing, first_token, token_time };
 template <> inline constexpr auto names_of<CapacityLimit> = ChoiceNames{"capacity limit"};
 
-/// Fewest replicas that meet a P99 target.
-///
-/// Textbook: a replica is one server whose service is the mean time between its answers, and the P99 of the
-/// wait is added to the base latency. Operator: a replica batches in flight (InFlightBatchingModel) at its
-/// share of the arrivals, so more replicas are also faster ones; in front of all slots there is one line
-/// whose service is the whole request, and the target holds for the P99 of wait and service together, the
-/// spread of the first token added. Assumed: requests go to any free slot; answers vary by service_time_cv.
-/// @cite yu2022orca, section 4; kwon2023vllm; deanbarroso2013tail; gross2008queueing, section 3.3
+/// Capacity plan of one model on one kind of replica.
 struct ServingCapacityModel : Model<ServingCapacityModel> {
   static constexpr std::string_view id = "ServingCapacityModel";
   static constexpr std::string_view about = "replicas that a request rate needs under a latency target";

@@ -1,5 +1,15 @@
 #pragma once
-/// One device, one batch: inference or a training step (walls 1 and 2).
+/// Time, memory and energy of one batch on one device, for inference or a training step (walls 1 and 2).
+///
+///   latency = max(work / (peak efficiency), traffic / bandwidth) + overhead      (textbook)
+///
+/// work [FLOP], traffic [B]: published totals, with a tenth of the weights as activation traffic per sample.
+/// overhead: dispatch and a fixed time per layer. Operator fidelity sums over the operators instead.
+/// Inference of a language model is one decode step at context `seq_len`. Training adds backward and update.
+/// Bytes that do not fit cross the host link, and the result is infeasible.
+/// Example: Llama-3.1-8B, one fp16 token on an H100 (textbook): 1.1 x 16.06 GB / 3.35 TB/s + 0.33 ms =
+/// 5.60 ms. Arithmetic alone would take 0.032 ms at efficiency 0.5.
+/// @cite williams2009roofline, section 3
 
 #include <mlsysim/estimate/inference.hpp>
 #include <mlsysim/estimate/reported.hpp>
@@ -13,14 +23,9 @@
 
 namespace mlsysim {
 
-/// Time, memory and energy of one batch on one device.
+/// One batch on one device.
 ///
-/// Operator fidelity prices the operator list. One inference of a language model is one decode step at a
-/// context of `seq_len` tokens; of an encoder, one sequence of `seq_len`; of a convolutional network, one
-/// image per sample. A training step is forward, recomputation, backward and update. Textbook fidelity is the
-/// roofline over published totals with software time (see TextbookPass). A model that does not fit is priced
-/// with the spilled bytes crossing the host link and is reported as infeasible.
-/// @cite williams2009roofline, section 3
+/// An encoder takes one sequence of `seq_len` per sample, a convolutional network one image.
 struct SingleNodeModel : Model<SingleNodeModel> {
   static constexpr std::string_view id = "SingleNodeModel";
   static constexpr std::string_view about = "time, memory and energy of one batch on one device";

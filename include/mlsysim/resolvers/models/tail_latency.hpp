@@ -1,5 +1,14 @@
 #pragma once
-/// Latency of requests that share a set of servers (wall 7).
+/// Median and P99 latency of requests that queue for a set of servers (wall 7).
+///
+///   P(wait + service > p99_latency) = 0.01      utilization = arrival_rate service_latency / servers
+///
+/// Operator: quantiles of wait plus service, with the variation of arrivals and service (exact for M/M/1).
+/// Textbook: mean service + quantile of the wait, scaled by (1 + service_cv^2) / 2.
+/// Limits: one queue, first come first served. An unstable queue gives is_stable = false and no latencies.
+/// Example: 80 requests/s, one server of 10 ms (M/M/1): utilization 0.8, median ln 2 / 20 s = 34.7 ms, P99
+/// ln 100 / 20 s = 230 ms.
+/// @cite deanbarroso2013tail; gross2008queueing, section 3.3; allencunneen1990, section 5.4
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/specs/choices.hpp>
@@ -7,13 +16,7 @@
 
 namespace mlsysim {
 
-/// Median and tail of the time from arrival to answer.
-///
-/// Textbook fidelity adds a quantile of the wait to the mean service, the wait scaled by (1 + service_cv^2) /
-/// 2 (Kingman). Operator fidelity gives quantiles of the sum of wait and service, with the variation of
-/// arrivals and of service. A line without a steady state is an answer: is_stable is false and there are no
-/// latencies.
-/// @cite deanbarroso2013tail; gross2008queueing, section 3.3; allencunneen1990, section 5.4
+/// Latency quantiles of a queue, and the share of requests that meet a target.
 struct TailLatencyModel : Model<TailLatencyModel> {
   static constexpr std::string_view id = "TailLatencyModel";
   static constexpr std::string_view about = "median and tail latency of requests that share servers";

@@ -1,5 +1,16 @@
 #pragma once
-/// Shape of the network between nodes (wall 10).
+/// Bisection bandwidth of a network between nodes, and the mean number of hops (wall 10).
+///
+///   effective_bandwidth = bisection / (nodes / 2)      exchange_time = 1 GB / effective_bandwidth
+///
+/// Operator: bisection = link bandwidth x links across the cut. A torus line crosses the cut twice, a
+/// dragonfly is balanced, and a fat tree has as many switch levels as its nodes need. More than full
+/// bisection does not count.
+/// Textbook: fixed factors of full bisection, with a torus counted as a mesh.
+/// Limits: equal links, equal halves. Oversubscription divides the bisection.
+/// Example: a ring of 64 nodes with 50 GB/s links: 2 x 50 = 100 GB/s across the cut, 3.1 GB/s per node. A
+/// full fat tree has 32 x 50 = 1600 GB/s, 50 GB/s per node.
+/// @cite dallytowles2004, section 5.2; leiserson1985fattrees; kim2008dragonfly, section 3.1
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/specs/choices.hpp>
@@ -12,12 +23,7 @@ namespace mlsysim {
 enum class Topology : std::uint8_t { fat_tree, dragonfly, torus_3d, torus_2d, mesh_2d, ring };
 template <> inline constexpr auto names_of<Topology> = ChoiceNames{"topology"};
 
-/// Bandwidth across the middle of a network, and how far apart its nodes are.
-///
-/// Textbook: fixed factors of a full bisection (a torus counted as a mesh). Operator: links that cross the
-/// cut, with closed lines in a torus, a balanced dragonfly, and as many switch levels in a fat tree as its
-/// nodes need.
-/// @cite dallytowles2004, section 5.2; leiserson1985fattrees; kim2008dragonfly, section 3.1
+/// Bandwidth when every node sends to the other half.
 struct TopologyModel : Model<TopologyModel> {
   static constexpr std::string_view id = "TopologyModel";
   static constexpr std::string_view about = "bisection bandwidth and distance of a network";

@@ -1,5 +1,17 @@
 #pragma once
-/// Devices that hold activations and stream the weights through (wall 6).
+/// Throughput of a device that keeps activations and streams the weights in layer by layer (wall 6).
+///
+///   layer time = max(layer_weights / bandwidth, batch work_per_sample / (peak efficiency) + dispatch)
+///   token_throughput = tokens of the batch / (layers x layer time)
+///
+/// bandwidth: one-way rate of the link that brings the weights. work_per_sample: FLOP of one layer.
+/// Textbook: equal layers, arithmetic of the weights, and attention in prefill only. Operator: operator list,
+/// and for a mixture of experts only the experts that the batch touches.
+/// Limits: the next layer arrives fully behind the current one. Caches and activations must fit on the
+/// device.
+/// Example: Llama-3.1-8B fp16, batch 64, link 1.2 TB/s, 62.5 PFLOP/s (textbook): 0.502 GB / 1.2 TB/s =
+/// 0.418 ms a layer against 0.011 ms of arithmetic, 4782 token/s.
+/// @cite lie2022weightstreaming, weight streaming
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/specs/choices.hpp>
@@ -9,16 +21,11 @@
 
 namespace mlsysim {
 
-/// Times and limits of a batch on a device that streams weights.
+/// The pass whose layers are streamed.
 enum class StreamPhase : std::uint8_t { decode, prefill };
 template <> inline constexpr auto names_of<StreamPhase> = ChoiceNames{"phase"};
 
-/// Throughput of a device whose weights come in layer by layer.
-///
-/// Textbook: weights divided evenly over the layers, arithmetic of the weights, and of attention in the
-/// prefill. Operator: work and memory from the operator list; of a mixture of experts only the experts that
-/// the batch touches come in.
-/// @cite lie2022weightstreaming, weight streaming
+/// One decode step or prefill, and the batch at which link and arithmetic take equally long.
 struct WeightStreamingModel : Model<WeightStreamingModel> {
   static constexpr std::string_view id = "WeightStreamingModel";
   static constexpr std::string_view about = "throughput of a device that streams its weights";

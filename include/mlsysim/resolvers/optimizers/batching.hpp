@@ -1,5 +1,16 @@
 #pragma once
-/// The batch that a latency target allows.
+/// Best batch size of a service under a P99 latency target (walls 5 and 7).
+///
+///   textbook: max batch      operator: max capacity      subject to p99_latency <= target_latency
+///   capacity = num_replicas batch / service_latency
+///
+/// service_latency: TTFT plus all output tokens of a static batch (ServingModel).
+/// Operator P99 includes filling the batch, (batch - 1) / arrival_rate. Textbook takes mean service plus P99
+/// wait.
+/// Limits: a replica runs one batch at a time. Batches must fit in memory.
+/// Example: Llama-3.1-8B fp16, 8 H100 replicas, 50 requests/s of 256 + 256 tokens, target 5 s (textbook):
+/// batch 256, the largest tried, P99 4.11 s. One replica cannot meet the target.
+/// @cite deanbarroso2013tail; pope2023inference
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/resolvers/row_groups.hpp>
@@ -9,12 +20,8 @@
 
 namespace mlsysim {
 
-/// Best batch size of a service under a P99 target.
-///
-/// Textbook: the largest batch whose tail meets the target. Operator: the batch with the most capacity among
-/// those whose tail, filling the batch included, meets the target: past the knee a larger batch is slower and
-/// no cheaper.
-/// @cite deanbarroso2013tail; pope2023inference
+/// Tries every batch size up to `max_search_batch`. Past the knee a larger batch adds latency and no
+/// capacity.
 struct BatchingOptimizer : Optimizer<BatchingOptimizer> {
   static constexpr std::string_view id = "BatchingOptimizer";
   static constexpr std::string_view about = "best batch size under a latency target";

@@ -1,13 +1,19 @@
 #pragma once
-/// The mode in which a number of steps takes the least time (wall 3).
+/// Mode (eager, compiled, CUDA graphs) in which a given number of steps takes least time (wall 3).
+///
+///   min over modes of compile_time + steps latency(mode)      compile_time = 0 in eager mode
+///
+/// latency, compile_time: those of CompilationModel [s]. All steps are alike.
+/// Example: steps of 3 ms eager and 2 ms compiled, 1 s to compile. 500 steps stay eager (1.5 s against 2 s),
+/// and 2000 steps are compiled (5 s against 6 s). Llama-3.1-8B on an H100: 1 step eager, 1e7 steps CUDA
+/// graphs.
+/// @cite ansel2024pytorch2, section 6
 
 #include <mlsysim/resolvers/models/compilation.hpp>
 
 namespace mlsysim {
 
-/// Best of eager, compiled and captured for a number of steps, compiling included.
-///
-/// @cite ansel2024pytorch2, section 6
+/// Searches the three modes.
 struct CompileModeOptimizer : Optimizer<CompileModeOptimizer> {
   static constexpr std::string_view id = "CompileModeOptimizer";
   static constexpr std::string_view about = "mode in which a number of steps takes the least time";

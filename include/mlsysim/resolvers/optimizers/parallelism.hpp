@@ -1,5 +1,15 @@
 #pragma once
-/// The parallel plan that trains fastest.
+/// Parallel plan that trains fastest on a fleet (wall 14).
+///
+///   min step_latency subject to memory_utilization <= 1      tp pp dp ep cp = accelerators
+///
+/// Each candidate goes through DistributedModel: degrees that divide fleet, heads, experts and batch, with
+/// ZeRO stage, micro-batch, interleaving and recomputation. The simpler of two equal plans wins.
+/// Operator fidelity takes the communication overlap as given. Textbook tries overlap on and off, without CP.
+/// Limits: plans that leave a device idle or a division uneven are not tried.
+/// Example: Llama-3.1-8B, bf16, batch 512 of 2048 tokens on Research_256 (256 H100): of 15,354 plans the best
+/// is PP 2, DP 128, ZeRO 1, two micro-batches, four model chunks per device. A step takes 647 ms, MFU 0.30.
+/// @cite narayanan2021megatron, section 3
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/specs/conventions.hpp>
@@ -8,14 +18,7 @@
 
 namespace mlsysim {
 
-/// Fastest division of a training step over a fleet.
-///
-/// Tries every tensor-, pipeline-, expert- and context-parallel degree that divides the fleet, and jointly
-/// with these ZeRO stage, micro-batch, interleaving, recomputation and overlap, each through
-/// DistributedModel; plans that do not fit in memory are infeasible, plans that do not divide are left out.
-/// The objective is the time of a step; of equal plans the simpler one wins. Textbook fidelity does not price
-/// context parallelism and overlap of tensor-parallel traffic, so these are left out.
-/// @cite narayanan2021megatron, section 3
+/// Searches all plans that divide evenly.
 struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
   static constexpr std::string_view id = "ParallelismOptimizer";
   static constexpr std::string_view about = "parallel plan that trains fastest on a fleet";

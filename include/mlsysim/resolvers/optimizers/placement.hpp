@@ -1,5 +1,14 @@
 #pragma once
-/// The region where a fleet costs least, carbon included.
+/// Region where a fleet costs least, with a price on carbon (walls 17 and 18).
+///
+///   min over regions of tco + carbon_price carbon_footprint
+///
+/// Textbook: US_Avg, Quebec and Iowa at one electricity price. Operator: every grid of the zoo or the named
+/// ones, with regional industrial electricity prices where the zoo has them.
+/// Limits: the facility and its PUE are the fleet's own in every region.
+/// Example: Research_256 for 30 days (textbook): Quebec with 259,602 USD = 210,411 capital + 31,562
+/// maintenance + 129,024 kWh x 1.12 x 0.122 USD. US_Avg costs 265,513 USD and Iowa 269,140 USD.
+/// @cite barroso2018datacenter, chapter 6; patterson2021carbon, section 2
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/specs/conventions.hpp>
@@ -7,12 +16,7 @@
 
 namespace mlsysim {
 
-/// Cheapest region of a fleet, with a price on carbon.
-///
-/// Textbook: three regions at one price of electricity. Operator: every grid of the zoo, or those that are
-/// named; the industrial price of electricity where the zoo knows it for the region. The facility, with its
-/// PUE, is the fleet's own in every region.
-/// @cite barroso2018datacenter, chapter 6; patterson2021carbon, section 2
+/// Searches grids with EconomicsModel.
 struct PlacementOptimizer : Optimizer<PlacementOptimizer> {
   static constexpr std::string_view id = "PlacementOptimizer";
   static constexpr std::string_view about = "region where a fleet costs least, carbon included";

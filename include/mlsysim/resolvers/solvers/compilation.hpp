@@ -1,16 +1,20 @@
 #pragma once
-/// The graph breaks that a latency allows, and the time to compile that a number of steps allows (wall 3).
+/// Largest number of graph breaks with which a compiled step still meets a latency target (wall 3).
+///
+///   breaks = floor(min over host, device of (target_latency - t(0)) / (t(1) - t(0) + sync_share sync))
+///
+/// t(b): time of host or device with b breaks, from the law CompiledStep [s]. sync: wait for a device value
+/// [s]. longest_compile_time = steps (eager - latency): time to compile that `steps` steps pay back.
+/// Limits: graphs of equal size, one stream. Without a break the step must meet the target.
+/// Example: host 510 us + 30 us a break, device 400 us + 21.5 us, sync 3.5 us a break, target 600 us:
+/// min(90 / 33.5, 200 / 25) = 2.7, so 2 breaks. The step then takes 577 us.
+/// @cite ansel2024pytorch2, section 3
 
 #include <mlsysim/resolvers/models/compilation.hpp>
 
 namespace mlsysim {
 
-/// Largest number of graph breaks with which a step still meets a latency.
-///
-/// The compiled step grows with its breaks in two straight lines, that of the host and that of the device;
-/// the answer is where the higher of them meets the target. With those breaks each step saves what it takes
-/// less than an eager one, so that a number of steps pays for so much time to compile.
-/// @cite ansel2024pytorch2, section 3
+/// Inverts CompiledStep for its breaks.
 struct GraphBreakSolver : Solver<GraphBreakSolver> {
   static constexpr std::string_view id = "GraphBreakSolver";
   static constexpr std::string_view about = "largest number of graph breaks that meets a latency";

@@ -1,5 +1,15 @@
 #pragma once
-/// The smallest machine that meets a latency (wall 22).
+/// Smallest machine that meets a latency target: arithmetic rate, memory bandwidth and capacity (wall 22).
+///
+///   required_flops = work / (latency efficiency)      required_bw = traffic / latency      (textbook)
+///
+/// work: FLOP of one pass. traffic: bytes of one pass, at textbook fidelity the weights alone.
+/// Operator fidelity finds rates at which the times of all operators and launches add up to the latency.
+/// There the ratio of rate to bandwidth is that of the two rates needed with the other side infinitely fast.
+/// Limits: one device. A latency below launches and dispatch alone has no solution.
+/// Example: Llama-3.1-8B, one fp16 token in 10 ms at efficiency 0.5: 16.06 GB / 10 ms = 1606 GB/s and
+/// 2 x 8.03e9 / (10 ms x 0.5) = 3.21 TFLOP/s (textbook).
+/// @cite williams2009roofline, section 3
 
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/specs/conventions.hpp>
@@ -7,14 +17,7 @@
 
 namespace mlsysim {
 
-/// Arithmetic rate, bandwidth and memory that a latency needs.
-///
-/// Textbook: the roofline's two sides, each alone: bandwidth = weights / latency, rate = work / (latency
-/// efficiency). Operator: the device whose every operator, launches included, adds up to the latency; rate
-/// and bandwidth are in the proportion of what each would have to be if the other were endless. The answer is
-/// put back into the fidelity_model of the list. A latency below the time of the launches alone has no
-/// answer.
-/// @cite williams2009roofline, section 3
+/// Inverts the roofline or the operator list for the rates of the device. `verify` recomputes the latency.
 struct SynthesisSolver : Solver<SynthesisSolver> {
   static constexpr std::string_view id = "SynthesisSolver";
   static constexpr std::string_view about = "smallest machine that meets a latency";

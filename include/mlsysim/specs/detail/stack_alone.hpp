@@ -1,5 +1,7 @@
 #pragma once
-/// A stack by itself, whatever its role in a model.
+/// Lists the parts of one stack that no lowering rule covers, whatever the role of the stack in its model.
+///
+/// Example: a stack whose layers use an RG-LRU mixer gives "mixer.recurrent". A plain decoder gives nothing.
 
 #include <mlsysim/specs/workload.hpp>
 
@@ -8,8 +10,8 @@
 
 namespace mlsysim::detail {
 
-/// Lists the parts of a stack that no lowering rule covers, as paths below it: "mixer.cross". Encoders and
-/// decoders differ only at their ends, which this list leaves out.
+/// Paths are relative to the stack. Encoders and decoders differ only at their ends, which this list leaves
+/// out.
 [[nodiscard]] inline std::vector<std::string> stack_without_law(const Stack& stack) {
   Workload alone;
   alone.stacks = {stack};

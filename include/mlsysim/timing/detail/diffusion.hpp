@@ -1,5 +1,13 @@
 #pragma once
-/// How long the stages of a diffusion pipeline take on a device.
+/// Time of a diffusion pipeline on a device: text encoder, denoiser and decoder of the latents in turn.
+///
+///     time = sum over stages of max(total, host_launch_time)
+///
+/// total: kernels and collectives of a stage [s]. host_launch_time: time in which the host launches them [s].
+/// Without a runtime, kernels are fused and a captured graph launches them.
+///
+/// Example: Stable Diffusion 1.5, 512 x 512, 50 steps with guidance, fp16, one H100, no runtime.
+/// 0.5 + 300.4 + 5.2 = 306.1 ms.
 
 #include <mlsysim/lowering/diffusion.hpp>
 #include <mlsysim/specs/software.hpp>
@@ -11,10 +19,7 @@
 
 namespace mlsysim {
 
-/// A pipeline on a device: text encoder, denoiser and decoder, each a list of operators.
-///
-/// Each stage takes the longer of the device's kernels and of the host that launches them; one stage waits
-/// for the one before. Without a runtime kernels are fused and a graph launches them.
+/// A pipeline on a device. Each stage is a list of operators and waits for the one before.
 struct DiffusionPipeline {
   std::array<std::unique_ptr<DiffusionStage>, 3> stages;
   Device<> device;

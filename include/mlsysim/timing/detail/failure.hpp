@@ -1,10 +1,15 @@
 #pragma once
-/// Failures of a fleet at either fidelity: how often they happen and how much of a job's time they leave.
+/// Failures of a fleet at either fidelity: checkpoint interval, useful share of a job's time, rates of parts.
 ///
-///                      textbook              operator
-///   interval           Young, first order    Daly, higher order
-///   useful time        first order           complete mean of lost time
-///   rates of parts     round numbers         observed in one large run
+///                          textbook                        operator
+///     interval             Young: sqrt(2 C M)              Daly, higher order
+///     useful time          1 - C / interval - R / M        complete mean of lost time
+///     rates of parts       round numbers                   observed in one large run
+///
+/// C: time to write a checkpoint [s]. R: time from a failure to useful work [s]. M: mean time between
+/// failures of the fleet [s]. Failures are independent and exponential.
+/// @cite young1974; daly2006, eq. (37)
+/// Example: C 60 s, R 300 s, M 10 h. Textbook: every 2,078 s, 96.3 % useful. Operator: 2,039 s, 93.6 %.
 
 #include <mlsysim/physics/reliability.hpp>
 #include <mlsysim/physics/resilience.hpp>

@@ -1,5 +1,16 @@
 #pragma once
-/// A waiting line and its quantiles.
+/// Waiting line of equal servers in steady state: its mean wait, and quantiles of wait and response.
+///
+///     utilization    = load / servers
+///     P(wait > t)    = wait_probability exp(-t / wait_given)
+///     response_quantile solves P(wait + service > t) = 1 - quantile by bisection
+///
+/// load: arrivals per time of one service. wait_given: mean wait of those who wait [s].
+/// First come, first served. No steady state above a utilization of 0.999999.
+/// @cite allencunneen1990, section 5.4; gross2008queueing, section 3.3
+///
+/// Example: one server, load 0.8, exponential service of 10 ms, Poisson arrivals.
+/// Mean wait 40 ms, P99 of the wait 219 ms, P99 of the response 230 ms.
 
 #include <mlsysim/physics/queueing.hpp>
 
@@ -15,7 +26,7 @@ struct Line {
   QueueWait::Result<double> wait{};
 };
 
-/// Load above which the laws count a line as unstable.
+/// Utilization above which the laws count a line as unstable.
 inline constexpr double kFull = 0.999999;
 
 /// `servers` equal servers; arrivals per time of one service are `load`.
@@ -39,7 +50,7 @@ inline constexpr double kFull = 0.999999;
 
 /// Share of the arrivals whose wait and service together exceed `time`.
 [[nodiscard]] inline double exceeding(const Line& line, Time<> service, double service_cv, Time<> time) {
-  const Time<> given = max(line.wait.wait_given, service * 1e-9);  // no variation at all: nobody waits
+  const Time<> given = max(line.wait.wait_given, service * 1e-9);  // without any variation no arrival waits
   return ResponseTail::solve<double>({time, line.wait.wait_probability, given, service, service_cv}).exceed;
 }
 

@@ -1,5 +1,9 @@
 #pragma once
-/// FNV-1a, the one hash of texts: quick, the same on every machine, and no protection against anybody.
+/// FNV-1a, the 64-bit hash of texts. It gives one value on every machine and offers no security.
+///
+///   hash = (hash xor byte) 1099511628211 mod 2^64,  from 14695981039346656037, for each byte
+///
+/// Example: `fnv1a("a")` is 0xaf63dc4c8601ec8c.
 
 #include <cstdint>
 #include <string_view>
@@ -8,7 +12,7 @@ namespace mlsysim::detail {
 
 inline constexpr std::uint64_t kFnvStart = 14695981039346656037ULL;
 
-/// The hash of what came before and one byte more.
+/// The hash of a text with hash `before` and one more byte.
 [[nodiscard]] constexpr std::uint64_t fnv1a(std::uint64_t before, unsigned char byte) {
   return (before ^ byte) * 1099511628211ULL;
 }

@@ -1,5 +1,8 @@
 #pragma once
-/// Bisection: the place between two ends where a condition changes.
+/// Bisection: the point between two ends where a condition changes.
+///
+/// Example: `halved(0, 2, 1e-6, 100, f)` with f(x) = x^2 < 2 is {1.4142132, 1.4142141}.
+/// Example: `last_whole(1, 100, f)` with f(n) = n^2 <= 50 is 7.
 
 #include <cmath>
 #include <type_traits>
@@ -7,8 +10,7 @@
 
 namespace mlsysim::detail {
 
-/// The ends of [low, high] after halving, until they are `close` to each other in relation to the upper one,
-/// or `most` times.
+/// Ends of [low, high] after halving until high - low <= close * high, at most `most` times.
 /// @param below true below the answer and false above it
 template <class Below>
 [[nodiscard]] std::pair<double, double> halved(double low, double high, double close, int most,

@@ -1,15 +1,16 @@
 #pragma once
-/// Describes errors in JSON, in the library's own words.
+/// Message for an error of nlohmann_json, in the words of this library.
+///
+/// Example: a syntax error gives "text that is no JSON at line 1, column 7", a missing key "no member
+/// 'version'".
 
 #include <algorithm>
 #include <string>
 
 namespace mlsysim::detail {
 
-/// "text that is no JSON at line 1, column 12", "no member 'version'", "a member of another kind than
-/// expected".
-/// @param fault what nlohmann_json threw: its numbers are stable, its words are for its users. A template, so
-/// that a room that reads no JSON takes in nothing of it
+/// @param fault exception of nlohmann_json, whose ids are stable. A template, so that components that read no
+/// JSON do not include that library
 template <class Fault> [[nodiscard]] std::string json_fault(const Fault& fault) {
   const std::string words = fault.what();
   if (fault.id < 200) {

@@ -1,7 +1,8 @@
 #pragma once
-// JSON as text, in the one form in which names of somebody else cannot stop it: bytes that are no UTF-8 are
-// replaced, where nlohmann's own default throws. A template, so that a room that writes no JSON takes in
-// nothing of it.
+/// JSON documents as text. Bytes that are not UTF-8 are replaced, where the default of nlohmann_json throws.
+///
+/// The functions are templates, so that components that write no JSON do not include that library.
+/// Example: `json_ascii` of {"a": x}, x being the single byte 0xff, is {"a":"\ufffd"}.
 
 #include <string>
 
@@ -12,7 +13,7 @@ template <class Json> [[nodiscard]] std::string json_text(const Json& json, int 
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-/// In ASCII alone, which can be cut anywhere.
+/// In ASCII alone, so that a text may be cut at any byte.
 template <class Json> [[nodiscard]] std::string json_ascii(const Json& json) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }

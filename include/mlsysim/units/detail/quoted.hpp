@@ -1,17 +1,19 @@
 #pragma once
-/// Texts of others inside what other programs read: tables, shells, comments.
+/// Quoting of foreign texts for CSV tables, shells and comments.
+///
+/// Example: `csv_field("=1+1")` is '=1+1, `shell_word("a b")` is 'a b', `one_line("a\nb")` is a\x0ab.
 
 #include <string>
 #include <string_view>
 
 namespace mlsysim::detail {
 
-/// A cell of a CSV table. A spreadsheet runs cells that begin with `=`, `+`, `-`, `@` or a blank of control:
-/// such a text, unless it is a number with or without a unit, begins with an apostrophe instead. Control
-/// characters but tabs and ends of lines are shown as \x1b. `csv_field("=1+1")` is `'=1+1`.
+/// A cell of a CSV table. Spreadsheets run cells that begin with `=`, `+`, `-`, `@`, a tab or a line end.
+/// Such a text gets an apostrophe in front, unless it is a signed number with or without a unit. Control
+/// characters other than tabs and newlines are shown as \x1b.
 [[nodiscard]] std::string csv_field(std::string_view text);
 
-/// A word as a shell reads it back, whatever is in it. `shell_word("a b")` is `'a b'`.
+/// A word that a shell reads back unchanged.
 [[nodiscard]] std::string shell_word(std::string_view text);
 
 /// A text that ends no line, for comments: control characters are shown as \x0a.

@@ -1,13 +1,15 @@
 #pragma once
-/// Numbers that others wrote down, as whole ones.
+/// Conversion of doubles to integer types that is defined for every value.
+///
+/// It truncates towards 0, takes the nearest limit of the type where the value is beyond it, and 0 for NaN.
+/// Example: `whole<int>(3.9)` is 3, `whole<std::uint8_t>(300.0)` 255, `whole<int>(-1e99)` -2147483648.
 
 #include <concepts>
 #include <limits>
 
 namespace mlsysim::detail {
 
-/// x without what is behind its point; where the type has no such number the nearest that it has, and 0 of
-/// what is no number. The conversion of the language is undefined there.
+/// A plain conversion of the language is undefined outside the limits of `I`.
 template <std::integral I> [[nodiscard]] constexpr I whole(double x) {
   using Limits = std::numeric_limits<I>;
   constexpr double beyond = 2.0 * static_cast<double>(I{1} << (Limits::digits - 1));

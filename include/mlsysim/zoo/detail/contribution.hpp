@@ -1,5 +1,8 @@
 #pragma once
-/// Entries that plugins add to the zoo.
+/// Entries that plugins add to the zoo, as the text of files.
+///
+/// Example: a grid in a contribution with the origin "acme" is found in the zoo that `load_zoo` returns, and
+/// its entry has the origin "acme".
 
 #include <mlsysim/zoo/loader.hpp>
 
@@ -19,8 +22,8 @@ struct ZooContribution {
 /// The zoo of `load_zoo` and these entries. @throws ErrorList with every problem of every file
 [[nodiscard]] Zoo load_zoo(const LoadOptions& options, std::span<const ZooContribution> contributed);
 
-/// From now on `standard_zoo()` has these entries beside those of files, on every thread; they replace what
-/// was contributed before. References to the zoos before stay valid: they are kept until the process ends.
+/// Adds these entries to `standard_zoo()` on every thread, in place of earlier contributions. References into
+/// earlier zoos stay valid until the process ends.
 /// @throws ErrorList with every problem; nothing is then changed
 void publish_contributions(std::vector<ZooContribution> contributed);
 

@@ -1,5 +1,8 @@
 #pragma once
-/// Where the component that reads files of models and programs joins the kernel.
+/// The hook through which an optional component reads files of models and programs as a zoo.
+///
+/// Without the component, `read_model_file` throws, and file endings alone name a model.
+/// Example: `names_model_file("x.onnx")` is true with or without the component.
 
 #include <mlsysim/specs/zoo.hpp>
 
@@ -9,13 +12,13 @@
 
 namespace mlsysim {
 
-/// Reads files of models and programs, as people have them, as an entry of a zoo.
+/// Functions of the component that reads files of models and programs.
 struct ModelReader {
   /// Whether a path names a model or a program.
   bool (*names_model)(std::string_view path) = nullptr;
   /// Whether a word ends like a program, so that it is a path and no name of an entry.
   bool (*names_program)(std::string_view word) = nullptr;
-  /// A zoo that holds the model alone. @param notes what was defaulted, left out or not understood
+  /// A zoo that holds the model alone. @param notes values that were defaulted, left out or not understood
   /// @throws InputError
   Zoo (*read)(const std::string& path, std::vector<std::string>& notes) = nullptr;
 };

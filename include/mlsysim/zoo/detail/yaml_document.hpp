@@ -1,8 +1,10 @@
 #pragma once
-/// Any YAML text under the strict rules of the zoo's files, for files that hold no entries: plans.
+/// Parses YAML text under the strict rules of the zoo's files, for files that hold no entries, such as plans.
 ///
-/// Duplicate keys, anchors, tags, several documents, foreign booleans, binary, empty and huge files are
-/// refused, and every value has its place. Files of other programs are read as these programs do.
+/// Duplicate keys, anchors, tags, several documents, YAML 1.1 booleans and binary, empty or huge files are
+/// refused. Every value has its line and column. Files of other programs follow the rules of these programs.
+/// Example: "a: 1" and "a: 2" on two lines of plan.yaml give the error "plan.yaml:2:1: the key 'a' is given
+/// twice".
 
 #include <mlsysim/units/error.hpp>
 
@@ -45,8 +47,8 @@ struct YamlPair {
 /// Whether a text is a date of the calendar, YYYY-MM-DD.
 [[nodiscard]] bool valid_date(std::string_view text);
 
-/// Whose files they are: those of other programs may hold anchors, merged maps (`<<`), tags, and the booleans
-/// of YAML 1.1 as texts; ours may not.
+/// The rules of a file. Files of other programs may hold anchors, merged maps (`<<`), tags, and the booleans
+/// of YAML 1.1 as texts. Files of this library may not.
 enum class YamlForm : std::uint8_t { own, foreign };
 
 /// A text that was read, and messages that point into it.
@@ -68,7 +70,7 @@ class YamlDocument {
   YamlValue root_;
 };
 
-/// So many problems of a file are shown. Longer lists are not read, and finding a line takes time that grows
+/// Problems of a file that are shown. Longer lists are not read, and finding a line takes time that grows
 /// with the file.
 inline constexpr std::size_t kMostProblems = 50;
 

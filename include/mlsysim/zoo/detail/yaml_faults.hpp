@@ -1,5 +1,8 @@
 #pragma once
-/// Faults of a YAML file with a form of its own, collected and raised together.
+/// Collects the faults of a YAML file and raises them together, each with its place in the file.
+///
+/// Example: a matrix with a key 'color' and without 'columns' raises one error with both faults, at 2:1 and
+/// 1:1.
 
 #include <mlsysim/units/error.hpp>
 
@@ -28,7 +31,7 @@ class YamlFaults {
 
   void add(const YamlValue& at, ErrorFacts facts);
   void add(ErrorFacts facts) { problems_.push_back(std::move(facts)); }
-  /// Calls f, and keeps what it throws with the place of a value.
+  /// Calls f, and keeps the error that it throws, with the place of a value.
   template <class F> void collect(const YamlValue& at, F&& f) {
     try {
       f();

@@ -1,5 +1,15 @@
 #pragma once
-/// Numbers of results as metrics: their dimension says under which name.
+/// Names Prometheus gauges by the dimension of a number. Values are in base units.
+///
+///   time                                     STEM_latency_seconds
+///   tokens/s, samples/s, requests/s, 1/s     STEM_throughput_per_second
+///   bytes                                    STEM_memory_bytes
+///   energy                                   STEM_energy_joules
+///   money                                    STEM_cost_usd
+///   any other dimension                      STEM, with its base unit in the label "unit"
+///
+/// Example: stem mlsysim_predicted: 0.0152 s becomes mlsysim_predicted_latency_seconds 0.0152, and 2 W
+/// becomes mlsysim_predicted{unit="W"} 2.
 
 #include <mlsysim/ops/export/metrics.hpp>
 #include <mlsysim/units/dimension.hpp>
@@ -12,13 +22,11 @@
 
 namespace mlsysim {
 
-/// Gauges in base units: STEM_latency_seconds, STEM_throughput_per_second (of tokens, samples, requests),
-/// STEM_memory_bytes, STEM_energy_joules, STEM_cost_usd. A number of another dimension is STEM, with its base
-/// unit as the label "unit".
+/// Collects numbers and groups them into metric families.
 class NumberFamilies {
  public:
   /// @param stem "mlsysim_predicted"
-  /// @param help what the numbers are, as a sentence
+  /// @param help a sentence that describes the numbers
   NumberFamilies(std::string stem, std::string help) : stem_(std::move(stem)), help_(std::move(help)) {}
   /// A number; the last one of the same labels and time counts.
   /// @param value in the base unit of `exps`
