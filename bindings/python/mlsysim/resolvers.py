@@ -81,11 +81,18 @@ def _section(title, lines):
     return ["", title, "-" * len(title), *lines]
 
 
+def _first_line(core):
+    if core.about:
+        return f"{'Estimate' if core.tier == 'model' else 'Find'} {core.about}."
+    *most, last = dict.fromkeys(r["name"].partition(".")[0] for r in core.outputs)
+    return f"Compute {', '.join(most)} and {last}." if most else f"Compute {last}."
+
+
 def _texts(core):
     from .results import result_name
 
     inputs, outputs = core.inputs, core.outputs
-    lines = [f"{core.about[0].upper()}{core.about[1:]}." if core.about else core.name]
+    lines = [_first_line(core)]
     lines += _section("Parameters", map(_describe, inputs))
     lines += _section("Returns", [result_name(core.name)])
     lines += [f"    {r['name']}{' [' + r['unit'] + ']' if r['unit'] else ''}: {r['meaning']}" for r in outputs]
