@@ -47,7 +47,7 @@ class Lister {
     op.copies = sequences * heads;
     op.work = detail::flops<double>(4 * op.copies * queries * keys * step * std::ceil(head / step));
     op.working_set = f_.activations(2 * op.copies * queries * head);
-    op.memory_bytes = op.unfused_memory_bytes = op.working_set + f_.activations(2 * op.copies * keys * head);
+    op.memory_bytes = op.working_set + f_.activations(2 * op.copies * keys * head);
   }
   /// @param pixels of the output; a stride reads stride^2 as many
   void convolution(double count, double pixels, double in, double out, double kernel, double frames = 1,
@@ -60,7 +60,7 @@ class Lister {
     op.work = detail::flops<double>(2 * op.m * op.n * op.k);
     op.params = detail::params<double>(op.n * op.k);
     op.working_set = f_.activations(pixels * (in * stride * stride + out));
-    op.memory_bytes = op.unfused_memory_bytes = op.working_set + f_.weight_bytes * op.params;
+    op.memory_bytes = op.working_set + f_.weight_bytes * op.params;
   }
   /// Norm, activation and convolution, twice, and the sum. A denoiser adds the step in between.
   void residual_block(double images, double pixels, double in, double out, double frames, double step_width) {

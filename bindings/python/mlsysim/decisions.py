@@ -142,13 +142,6 @@ def _scenario(model, machine, options, rent=None):
 def size(model, on, rate=None, *, price=None, **options):
     """Find the plan with the fewest devices that serves a load within limits, or trains in time.
 
-<<<<<<< HEAD
-    Limits: ttft, itl, e2e ("2 s", "p99 2 s"); training: tokens ("15T"), within ("90 d"); price of one device and hour ("3.2 USD/h");
-    disaggregated=True: also plans with workers for prompts of their own; precisions=["bf16", "fp8"]: formats that are tried (default:
-    the model's own). Intervals rest on `measured` as well: a CSV file of what
-    `measurand` measures ("token_time"), or the definition of a table.
-    Other options are the fields of a scenario: seq_len, output_tokens, precision, engine and more.
-=======
     Parameters
     ----------
     model : Workload or str
@@ -162,7 +155,8 @@ def size(model, on, rate=None, *, price=None, **options):
     **options
         Limits of serving: ttft, itl, e2e, each "2 s" (mean) or "p99 2 s". Limits of training: tokens ("15T"), within ("90 d").
         Bounds of the search: most_devices (default 65536), most_replica_devices (default 64), disaggregated (True adds plans with
-        separate prefill workers). interval (50, 80 or 95) is the level of the interval; measured (a CSV file) and measurand add
+        separate prefill workers), precisions (["bf16", "fp8"]: formats that are tried, by default the model's own).
+        interval (50, 80 or 95) is the level of the interval; measured (a CSV file) and measurand add
         measurements of your own to it. All others are fields of a scenario, such as seq_len and precision.
 
     Returns
@@ -185,7 +179,6 @@ def size(model, on, rate=None, *, price=None, **options):
     --------
     >>> mlsysim.size("Llama3_8B", "H100", rate="1/s", ttft="2 s", itl="30 ms", seq_len=2048, output_tokens=256).best["devices"]
     1.0
->>>>>>> words
     """
     asked = _asked(options, rate)
     return Size(_core._size(_scenario(model, on, options, price), asked))

@@ -46,7 +46,6 @@ void adapter_product(const Structure& structure, const Plan<T>& plan, OpList<T>&
   op.params = params<T>(n * k * copies);
   op.working_set = plan.activation_bytes * ((m * k + m * n) * copies);
   op.memory_bytes = op.working_set + plan.adapter_bytes * op.params;
-  op.unfused_memory_bytes = op.memory_bytes;
 }
 
 /// The adapters of one product: each of the matrices that it joins has its own A and B. The parts of a
@@ -63,7 +62,7 @@ void adapt_product(const Structure& structure, const Plan<T>& plan, OpList<T>& o
   sum.work = flops<T>(2.0 * values);
   // Scaled and added in one pass, or in two.
   sum.working_set = plan.activation_bytes * ((structure.fused ? 3.0 : 5.0) * values);
-  sum.memory_bytes = sum.unfused_memory_bytes = sum.working_set;
+  sum.memory_bytes = sum.working_set;
 }
 
 /// Stored weights of few bits are widened into a buffer before a product, which reads them there.
@@ -80,12 +79,11 @@ void widen(const Structure& structure, const Plan<T>& plan, const DataPerParam<T
                          params<T>(values),
                 wide = width * params<T>(values);
   ops[i].memory_bytes += wide - stored;
-  ops[i].unfused_memory_bytes = ops[i].memory_bytes;
   Op<T>& op = emit_beside(ops, i, OpKind::elementwise, "widen");
   op.parts = ops[i].parts | part::widened;
   op.work = flops<T>(2.0 * values);  // a look-up and a scale
   op.working_set = wide;
-  op.memory_bytes = op.unfused_memory_bytes = stored + wide;
+  op.memory_bytes = stored + wide;
 }
 
 /// Products of more than `unpack_rows` rows read weights that were widened before them; others widen theirs
@@ -99,7 +97,7 @@ template <class T> void unpack(const Structure& structure, const Plan<T>& plan, 
     const Data<T> own = ops[i].memory_bytes;
     widen(structure, plan, width, ops, i);
     const auto many = ops[i].m > plan.unpack_rows;
-    ops[i].memory_bytes = ops[i].unfused_memory_bytes = select(many, ops[i].memory_bytes, own);
+    ops[i].memory_bytes = select(many, ops[i].memory_bytes, own);
     ops[ops.size() - 1].count = select(many, ops[i].count, T{0.0});
   }
 }

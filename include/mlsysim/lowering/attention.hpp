@@ -83,7 +83,6 @@ template <class T> void cast_inputs(const Frame<T>& f, const T& count, const T& 
   auto& op = elementwise(f, "quantisation", OpGroup::attention, count * select(stored < made, T{1.0}, T{0.0}),
                          f.tokens * values, 1, 0, 2);
   op.memory_bytes += stored * (f.tokens * values);
-  op.unfused_memory_bytes = op.memory_bytes;
 }
 
 /// The attention core: scores, softmax, weighted sum over the tokens in reach.
@@ -107,7 +106,6 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
     const auto read_once = [&](Op<T>& op, const T& width) {
       if (!cached) return;
       op.memory_bytes = op.working_set + f.plan.kv_bytes * (f.sequences * kv_heads * keys * width);
-      op.unfused_memory_bytes = op.memory_bytes;
     };
     auto& scores = activation_product(f, "attention_scores", OpGroup::attention, count, rows, keys, qk,
                                       head_copies, core);
@@ -130,7 +128,7 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
   if (f.structure.kernel == AttentionKernel::fused_fp8) {
     const T values = f.tokens * (heads * qk + kv_heads * (qk + v));
     auto& cast = elementwise(f, "attention_cast", OpGroup::attention, count, values, 1, 0, 2);
-    cast.memory_bytes = cast.unfused_memory_bytes = cast.memory_bytes + values * unit::B;
+    cast.memory_bytes = cast.memory_bytes + values * unit::B;
   }
   const auto seen = attended(f.structure, f.plan, reach);
   Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, name, count);
@@ -147,7 +145,6 @@ void attention_core(const Frame<T>& f, std::string_view name, const T& count, co
                               : f.activations(f.sequences * op.n * cached_width);
   op.working_set = f.activations(f.tokens * heads * (qk + v));
   op.memory_bytes = keys + op.working_set;
-  op.unfused_memory_bytes = op.memory_bytes + f.activations(4.0 * (seen.pairs / f.plan.cp) * head_copies);
   if (f.training()) op.saved_bytes = inputs;
 }
 
@@ -191,11 +188,9 @@ void block_index(const Frame<T>& f, const T& count, const ReachView<T>& h, const
   const Data<T> sums = f.tokens * seen * (4.0 * unit::B);
   op.working_set = value * (f.tokens * width);
   op.memory_bytes = op.state + op.working_set + sums;
-  op.unfused_memory_bytes = op.memory_bytes;
   Op<T>& choice = emit(f.ops, OpKind::elementwise, OpGroup::attention, "index_choice", count, part::core);
   choice.work = flops<T>(f.tokens * seen);  // a comparison each
   choice.memory_bytes = sums;
-  choice.unfused_memory_bytes = choice.memory_bytes;
   if (!serves(f)) return;
   // Entries of many tokens are few, and their kernels fused.
   const T alone = select(h.index_block > T{1.0}, T{0.0}, T{1.0});
@@ -235,7 +230,7 @@ void mix_encoder(const Frame<T>& f, const T& count, const GroupedView<T>& h, con
   matmul(f, "encoder_query", OpGroup::attention, count, f.tokens, heads * h.qk_dim, hidden);
   auto& keys = matmul(f, "encoder_key_value", OpGroup::attention, count, decoding ? T{0.0} : encoded,
                       kv_width, hidden);
-  if (decoding) keys.memory_bytes = keys.unfused_memory_bytes = Data<T>();
+  if (decoding) keys.memory_bytes = Data<T>();
   Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, "encoder_attention", count);
   op.m = f.plan.new_tokens;
   op.n = f.plan.context;
@@ -246,7 +241,6 @@ void mix_encoder(const Frame<T>& f, const T& count, const GroupedView<T>& h, con
   if (!f.training()) op.state = plan_state(f, f.plan.context, kv_width);
   op.working_set = f.activations(f.tokens * heads * (h.qk_dim + h.v_dim));
   op.memory_bytes = op.working_set + f.plan.kv_bytes * (encoded * kv_width);
-  op.unfused_memory_bytes = op.memory_bytes;
   matmul(f, "encoder_output", OpGroup::attention, count, f.tokens, hidden, heads * h.v_dim);
   join_attention(f, count);
 }
@@ -305,7 +299,6 @@ void join_parts(const Frame<T>& f, const T& count, const T& heads, const LatentV
   op.work = flops<T>(2.0 * sums);
   op.working_set = f.activations(sums);
   op.memory_bytes = op.working_set + sums * (4.0 * unit::B);
-  op.unfused_memory_bytes = op.memory_bytes;
 }
 
 /// Casts queries, keys and values of a prompt to the format in which attention multiplies, where the cache
@@ -319,7 +312,6 @@ template <class T>
   auto& op =
       elementwise(f, "attention_cast", OpGroup::attention, count * narrow, values, 1, 0, 2, part::core);
   op.memory_bytes += cached * values;
-  op.unfused_memory_bytes = op.memory_bytes;
   return narrow;
 }
 
@@ -341,9 +333,7 @@ void made_core(const Frame<T>& f, const T& count, const T& heads, const T& cache
   if (op.kind != OpKind::attention) return;
   const T values = f.sequences * op.n * heads * (h.nope + h.rope + h.v_dim);
   const Data<T> keys = select(narrow > T{0.5}, Data<T>(f.plan.kv_bytes * values), f.activations(values));
-  const Data<T> scores = op.unfused_memory_bytes - op.memory_bytes;
   op.memory_bytes = op.working_set + keys;
-  op.unfused_memory_bytes = op.memory_bytes + scores;
 }
 
 /// Multi-head latent attention (DeepSeek-V2, section 2.1). Decoding works on the latent directly, with the up
@@ -435,7 +425,6 @@ void mix(const Frame<T>& f, const T& count, const ReachView<T>& reach, const Com
   op.working_set = f.activations(2.0 * f.tokens * heads * h.width);
   // Each new token of a sequence selects its own blocks; what several of them read is read once at best.
   op.memory_bytes = op.working_set + f.plan.kv_bytes * (f.sequences * seen * h.width);
-  op.unfused_memory_bytes = op.memory_bytes;
   if (f.training()) op.saved_bytes = f.activations(f.tokens * (heads + 1.0) * h.width);
 
   cast_inputs(f, count, heads * h.width);
@@ -461,7 +450,6 @@ void recur(const Frame<T>& f, Op<T>& op, Recurrence kernels, const T& heads, con
   op.group_heads = group;
   if (op.stepping && kernels != Recurrence::convolution)
     op.memory_bytes += op.state * (max(op.m, T{1.0}) - 1.0);
-  op.unfused_memory_bytes = op.memory_bytes;
 }
 
 /// The convolution over time before a recurrence, which needs the last tokens before the next one. They are

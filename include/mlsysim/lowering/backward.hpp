@@ -86,7 +86,6 @@ template <class T> void bias_gradient(const Op<T>& weights, const Plan<T>& plan,
   const T values = weights.k * weights.n * weights.copies;
   op.work = flops<T>(values);
   op.memory_bytes = plan.activation_bytes * values;
-  op.unfused_memory_bytes = op.memory_bytes;
 }
 
 /// Appends the backward pass of the forward operators [0, forward_end), last first.
@@ -121,7 +120,6 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
         gradient.k = forward.m;
         if (!weights) break;
         gradient.memory_bytes = forward.working_set + 2.0 * (plan.gradient_bytes * forward.params);
-        gradient.unfused_memory_bytes = gradient.memory_bytes;
         // Frozen weights have no gradient.
         if (!(forward.parts & part::adapter)) gradient.count = forward.count * plan.trainable;
         if (structure.biased) bias_gradient(gradient, plan, ops);
@@ -130,7 +128,6 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
       case OpKind::attention:
         op.work = forward.work * kAttentionBackward;
         op.memory_bytes = 2.0 * forward.memory_bytes;
-        op.unfused_memory_bytes = 2.0 * forward.unfused_memory_bytes;
         break;
       case OpKind::elementwise:
       case OpKind::gather:
@@ -142,10 +139,8 @@ void backward(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, s
         op.work = 2.0 * forward.work;
         if (forward.group == OpGroup::norm) {
           op.memory_bytes += forward.working_set;
-          op.unfused_memory_bytes += forward.working_set;
         } else {
           op.memory_bytes = 1.5 * forward.memory_bytes;
-          op.unfused_memory_bytes = 1.5 * forward.unfused_memory_bytes;
         }
         break;
       case OpKind::collective:

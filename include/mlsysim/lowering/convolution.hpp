@@ -56,7 +56,7 @@ void normalise_apart(const ConvLayer& layer, const Plan<T>& plan, const T& outpu
     op.n = T{1.0};
     op.work = flops<T>(2.0 * outputs);
     op.working_set = plan.activation_bytes * (2.0 * outputs);
-    op.memory_bytes = op.unfused_memory_bytes = plan.activation_bytes * ((reads + 1.0) * outputs);
+    op.memory_bytes = plan.activation_bytes * ((reads + 1.0) * outputs);
   };
   const ConvExtents e = extents_of(layer);
   pass("batch_norm", 1);
@@ -79,7 +79,6 @@ void normalise(const Structure& structure, const ConvLayer& layer, const Plan<T>
   op.work = flops<T>(8.0 * outputs);
   op.working_set = plan.activation_bytes * (2.0 * outputs);
   op.memory_bytes = plan.activation_bytes * ((reads + writes) * outputs);
-  op.unfused_memory_bytes = op.memory_bytes;
   op.saved_bytes = plan.activation_bytes * outputs;
 }
 
@@ -115,7 +114,6 @@ void forward_convolution(const Structure& structure, std::span<const ConvLayer> 
     }
     op.working_set = plan.activation_bytes * (inputs + outputs);
     op.memory_bytes = op.working_set + plan.weight_bytes * op.params;
-    op.unfused_memory_bytes = op.memory_bytes;
     normalise(structure, layer, plan, outputs, ops);
   }
 }

@@ -107,7 +107,6 @@ Op<T>& activation_product(const Frame<T>& f, std::string_view name, OpGroup grou
   op.work = flops<T>(2.0 * m * n * k * copies);
   op.working_set = f.activations((m * k + m * n) * copies);
   op.memory_bytes = op.working_set + f.activations(n * k * copies);
-  op.unfused_memory_bytes = op.memory_bytes;
   return op;
 }
 
@@ -123,7 +122,7 @@ void cast_factor(const Frame<T>& f, OpGroup group, const T& count, const T& valu
   const bool four = f.structure.four_bits;
   Op<T>& op = elementwise(f, "cast", group, count, values, 1, 0, 2, parts);
   op.working_set += values * ((f.structure.adapts() ? 1.0 : 2.0) * (four ? 0.5625 : 1.0)) * unit::B;
-  op.memory_bytes = op.unfused_memory_bytes = op.working_set + f.activations(four ? values : T{0.0});
+  op.memory_bytes = op.working_set + f.activations(four ? values : T{0.0});
 }
 
 /// A dense product: `copies` x (m x k)(k x n), weights (k x n) read once per copy. In narrow training its
@@ -147,7 +146,6 @@ Op<T>& matmul(const Frame<T>& f, std::string_view name, OpGroup group, const T& 
   op.saved_bytes = f.activations(m * depth);
   op.working_set = op.saved_bytes + f.activations(m * width);
   op.memory_bytes = op.working_set + f.weight_bytes * op.params;
-  op.unfused_memory_bytes = op.memory_bytes;
   return op;
 }
 
@@ -159,7 +157,6 @@ Op<T>& elementwise(const Frame<T>& f, std::string_view name, OpGroup group, cons
   op.work = flops<T>(flops_per_value * values);
   op.working_set = f.activations((reads + writes) * values);
   op.memory_bytes = op.working_set;
-  op.unfused_memory_bytes = op.memory_bytes;
   return op;
 }
 
@@ -223,7 +220,6 @@ template <class T> void dropout_mask(const Frame<T>& f, Op<T>& op, const T& valu
 template <class T> void dropout_traffic(const Frame<T>& f, Op<T>& op, const T& values) {
   if (!f.structure.dropout || !f.training()) return;
   op.memory_bytes += values * unit::B;
-  op.unfused_memory_bytes += values * unit::B;
 }
 
 }  // namespace mlsysim::detail

@@ -142,7 +142,7 @@ template <class T> void feed(const Frame<T>& f, const T& count, const ExpertsVie
   exchange_rows(f, h, "expert_combine", count, sent, f.plan.activation_bytes, f.plan.dispatch_bytes);
   auto& sum = elementwise(f, "expert_sum", OpGroup::experts, count, routed * h.hidden, 1, 0, 2, part::routed);
   sum.memory_bytes += f.activations(own * h.hidden);
-  sum.unfused_memory_bytes = sum.working_set = sum.memory_bytes;
+  sum.working_set = sum.memory_bytes;
   for (std::size_t i = layer; i < f.ops.size(); ++i) {
     f.ops[i].device_experts = local;
     f.ops[i].expert_width = h.width / width;

@@ -50,7 +50,6 @@ void forward_operators(const Structure& structure, std::span<const ListedOperato
     if (r.joined && structure.fused && ops.size() > 0) {
       Op<T>& head = ops[ops.size() - 1];
       head.memory_bytes += fused;
-      head.unfused_memory_bytes += unfused;
       head.params += params<T>(T{r.stored.value_or(0)});
       head.working_set =
           max(head.working_set, Data<T>(plan.activation_bytes * (batch * r.alive.value_or(0))));
@@ -73,7 +72,6 @@ void forward_operators(const Structure& structure, std::span<const ListedOperato
     }
     op.params = params<T>(T{r.stored.value_or(0)});
     op.working_set = plan.activation_bytes * (batch * r.alive.value_or(0));
-    op.unfused_memory_bytes = unfused;
     op.memory_bytes = structure.fused ? fused : unfused;
   }
 }

@@ -138,7 +138,6 @@ template <class T = double> struct Op {
   T fewer_products{1.0};         ///< convolution in fp32: multiplications over those of F(2x2, 3x3)
   Work<T> work;                  ///< multiplies and adds
   Data<T> memory_bytes;          ///< bytes to and from memory, intermediates on chip
-  Data<T> unfused_memory_bytes;  ///< bytes when intermediates go to memory
   Params<T> params;              ///< weights stored for it on this device
   Data<T> saved_bytes;           ///< activations kept for the backward pass
   Data<T> recomputed_bytes;      ///< activations that recomputation restores, one execution

@@ -29,7 +29,6 @@ void update_product(const Structure& structure, const Plan<T>& plan, OpList<T>& 
   op.copies = copies;
   op.work = flops<T>(2.0 * m * n * k * copies);
   op.working_set = op.memory_bytes = plan.activation_bytes * ((m * k + k * n + m * n) * copies);
-  op.unfused_memory_bytes = op.memory_bytes;
 }
 
 /// Appends the update of every weight matrix of the blocks.

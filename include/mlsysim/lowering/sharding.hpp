@@ -169,7 +169,6 @@ void optimizer(const Structure& structure, const Plan<T>& plan, OpList<T>& ops, 
   const Params<T> here = structure.host_computes ? Params<T>(mine * (1.0 - plan.offload_states)) : mine;
   op.work = Work<T>::from_base(12.0 * here.base());
   op.memory_bytes = (plan.gradient_bytes + 2.0 * states + stored) * here;
-  op.unfused_memory_bytes = op.memory_bytes;
   if (structure.host_computes)
     update_on_host(plan, ops, structure.zero_stage >= 2 ? Pass::backward : Pass::update, place,
                    Params<T>(mine * plan.offload_states), states, stored);

@@ -35,7 +35,7 @@ template <class T = double>
   op.k = k;
   op.copies = copies;
   op.work = need.work;
-  op.memory_bytes = op.unfused_memory_bytes = need.traffic;
+  op.memory_bytes = need.traffic;
   return op;
 }
 
@@ -72,7 +72,7 @@ template <class T = double>
   op.group_heads = s.heads / s.kv_heads;
   op.work = need.work;
   op.working_set = need.qo_traffic;
-  op.memory_bytes = op.unfused_memory_bytes = op.working_set + need.kv_traffic;
+  op.memory_bytes = op.working_set + need.kv_traffic;
   return op;
 }
 
@@ -80,7 +80,7 @@ template <class T = double>
 template <class T = double> [[nodiscard]] Op<T> stream_op(const Data<T>& traffic) {
   Op<T> op;
   op.name = "stream";
-  op.memory_bytes = op.unfused_memory_bytes = traffic;
+  op.memory_bytes = traffic;
   return op;
 }
 

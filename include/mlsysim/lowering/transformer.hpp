@@ -25,11 +25,9 @@ template <class T> void input_embedding(const Frame<T>& f) {
   op.params = params<T>(h.vocab * h.hidden / f.plan.tp + h.position_rows * h.hidden);
   op.working_set = f.activations(values);
   op.memory_bytes = op.working_set + f.weight_bytes * params<T>(values);
-  op.unfused_memory_bytes = op.memory_bytes;
   if (h.looks_up) {
     op.params += params<T>(h.lookup_values);
     op.memory_bytes += f.weight_bytes * params<T>(f.tokens * h.lookup_reads);
-    op.unfused_memory_bytes = op.memory_bytes;
   }
   dropout_mask(f, op, values * f.split);
   dropout_traffic(f, op, values * f.split);
@@ -66,7 +64,6 @@ template <class T> void loss(const Frame<T>& f, const T& rows) {
   auto& op = elementwise(f, "loss", OpGroup::head, T{1.0}, logits, 1, 0, 6);
   // To fp32 (write), maximum (read), exponential and sum (read, write): 16 B a logit beside the read above.
   op.memory_bytes += (16.0 * unit::B) * logits;
-  op.unfused_memory_bytes = op.memory_bytes;
   op.saved_bytes = (4.0 * unit::B) * logits;
   // At the peak the logits, their fp32 copy and its gradient are alive beside the probabilities that are
   // kept.

@@ -5,7 +5,7 @@
 ///   replicas = max(1, ceil(rate / most_rate_per_replica))        devices = replicas * tp * pp * ep
 ///
 /// most_rate_per_replica: highest rate at which one replica meets all limits, found by bisection [request/s].
-/// Every tp, pp, ep of powers of two is tried, and the whole node. Training also tries ZeRO, micro-batch,
+/// Every tp, pp, ep of powers of two is tried, and the whole node, in each format that is named. Training also tries ZeRO, micro-batch,
 /// recomputation. The interval of devices repeats the search with all times scaled by the ends of the
 /// interval of ITL or step time. Assumes that all times grow with the load.
 /// Example: Llama3_8B on H100, 20 requests/s, 1,024 tokens in, 256 out, p99 TTFT <= 2 s, ITL <= 30 ms: tp 1,
@@ -26,28 +26,7 @@ namespace mlsysim {
 
 class ErrorBook;
 
-<<<<<<< HEAD:include/mlsysim/sizing/size.hpp
 /// Degrees of parallelism of one replica, and its format where several are tried.
-=======
-/// A limit on a time of a request: "p99 2 s" on the first token, "30 ms" on the time between tokens.
-struct ServiceLimit {
-  std::string time;                ///< ttft, itl or e2e
-  std::string statistic = "mean";  ///< mean, p50, p90, p95 or p99
-  Time<> most;
-
-  /// @param time ttft, itl or e2e @param text "2 s", "p99 2 s", "p99 <= 2 s"
-  /// @throws InputError for a text that is not a time, or a percentile that the model does not give
-  [[nodiscard]] static ServiceLimit parse(std::string_view time, std::string_view text);
-  /// The number of the scorecard that it holds: "p99_ttft".
-  [[nodiscard]] std::string_view result() const;
-  /// "p99_ttft <= 2000 ms", as searches and `solve` take it.
-  [[nodiscard]] std::string condition() const;
-  /// "p99 ttft <= 2 s"
-  [[nodiscard]] std::string text() const;
-};
-
-/// Degrees of parallelism of one replica.
->>>>>>> words:include/mlsysim/explore/ask/size.hpp
 struct Degrees {
   double tp = 1, pp = 1, ep = 1;
   std::optional<Precision> precision{};  ///< absent: that of the scenario
@@ -137,14 +116,7 @@ struct SizeAnswer {
   std::shared_ptr<const void> keep;  ///< owns what the plans point to
 };
 
-<<<<<<< HEAD:include/mlsysim/sizing/size.hpp
-/// The plan with the fewest devices: all degrees of tensor, pipeline and expert parallelism that are powers
-/// of two (and the whole node), in each format that is tried, each at the highest rate at which it meets all
-/// limits. That rate is found by bisection, since all times grow with the load; the enumeration is the proof.
-/// Of plans with as many devices the one that can serve most.
-=======
 /// Finds the plan with the fewest devices. Among equals, the plan that can serve most wins.
->>>>>>> words:include/mlsysim/explore/ask/size.hpp
 ///
 /// A replica whose times are f times as long serves 1 / f of the rate that it would under limits of 1 / f.
 /// @return the answer, or why no plan meets the limits and what would have to change
