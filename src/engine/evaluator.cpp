@@ -396,7 +396,7 @@ void whole_pass(SystemEvaluation& out, const ResolvedScenario& r, Notes& notes) 
                      metric("latency_overhead", a.latency_overhead, "ms", "launches and dispatch"),
                      metric("throughput", r.asked().batch_size * unit::sample / a.latency, "sample/s",
                             "samples of all devices"),
-                     metric("mfu", share.filled * a.peak_share, "model FLOPs utilisation"),
+                     metric("mfu", share.filled * a.peak_share, "model FLOPs utilization"),
                      metric("evaluations", a.evaluations, "runs of the network for one batch"));
   if (a.energy) p.metrics.push_back(metric("energy", *a.energy, "J", "energy of one batch on one device"));
   p.metrics.push_back(metric("bottleneck", name_of(a.bottleneck), "what limits the batch"));

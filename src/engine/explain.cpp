@@ -1,13 +1,11 @@
 #include "detail/explain_texts.hpp"
 
-#include <mlsysim/engine/detail/pass_order.hpp>
-#include <mlsysim/engine/explain.hpp>
-
 #include <mlsysim/engine/detail/finite.hpp>
+#include <mlsysim/engine/detail/pass_order.hpp>
 #include <mlsysim/engine/detail/settle.hpp>
-#include <mlsysim/engine/requests.hpp>
-
+#include <mlsysim/engine/explain.hpp>
 #include <mlsysim/engine/problem_laws.hpp>
+#include <mlsysim/engine/requests.hpp>
 #include <mlsysim/engine/scorecard.hpp>
 #include <mlsysim/estimate/detail/steady.hpp>
 #include <mlsysim/physics/speculative.hpp>
@@ -93,13 +91,7 @@ std::vector<OperatorRow> ordered_rows(const ExplainedPass& s, std::span<const Pa
                     .work = (op.work * op.count).base() * times,
                     .traffic = (op.memory_bytes * op.count).base() * times,
                     .time = cost.total.base(),
-                    .kind = op.kind,
-                    .m = op.m,
-                    .n = op.n,
-                    .k = op.k,
-                    .copies = op.copies,
-                    .group_heads = op.group_heads,
-                    .stays_16bit = op.stays_16bit};
+                    .shape = OperatorShape::of(op)};
     sum += row.time;
     rows.push_back(std::move(row));
   }
@@ -121,8 +113,7 @@ std::vector<OperatorRow> finite(std::vector<OperatorRow> rows, std::string_view 
   return rows;
 }
 
-/// A law made for the occasion: the price of one operator as a function of the device's figures and the
-/// links'.
+/// The price of one operator as a function of the figures of device and links.
 struct OperatorLaw {
   Tape tape;
   LawEntry entry;
@@ -145,7 +136,9 @@ std::string derive_operator(const ExplainedPass& s, std::string_view name) {
                                         ? nullptr
                                         : stack_view<Recorded>(*s.model.stack->stated, s.model.stack->place),
                                     s.model.layers, lift<Recorded>(s.model.totals)};
-    (void)lower(model.structure, model.shape(), model.layers, lift<Recorded>(s.plan), ops);
+    auto plan = lift<Recorded>(s.plan);
+    copy_categories(s.plan, plan);
+    (void)lower(model.structure, model.shape(), model.layers, plan, ops);
     for (const auto& op : ops.span()) {
       if (op.name != name || std::find(s.passes.begin(), s.passes.end(), op.pass) == s.passes.end()) continue;
       return std::vector<Recorded>{price(op, device, links).total.base()};
@@ -524,7 +517,7 @@ std::vector<std::string> metrics_of(Mode mode) {
 
 void require_metric(Mode mode, std::string_view metric) {
   const auto names = metrics_of(mode);
-  if (std::find(names.begin(), names.end(), metric) != names.end()) return;
+  if (std::ranges::find(names, metric) != names.end()) return;
   throw LookupError({.id = "mlsysim.engine.026",
                      .message = fmt::format("'{}' has no table of terms in mode {}", metric, name_of(mode)),
                      .key = std::string(metric),

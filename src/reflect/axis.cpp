@@ -90,7 +90,10 @@ double Axis::member_of(const Part& p, std::size_t i) const {
   if (i == 0) return p.start;
   if (i + 1 == p.count) return p.end;
   const double t = x / static_cast<double>(p.count - 1);
-  return p.form == Form::linear ? p.start + p.by * t : p.start * std::pow(p.by, t);
+  if (p.form == Form::linear) return p.start + p.by * t;
+  // A power that rounding takes off a whole number is that number: 1 to 64 in seven steps is 1, 2, 4, ...
+  const double x_there = p.start * std::pow(p.by, t), whole = std::round(x_there);
+  return std::fabs(x_there - whole) <= 1e-13 * whole ? whole : x_there;
 }
 
 double Axis::member(std::size_t i) const {

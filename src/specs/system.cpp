@@ -8,10 +8,11 @@
 namespace mlsysim {
 namespace {
 
-/// Dimensions that a topology's name ends in: torus_3d has 3; 0 where it names none.
+/// Dimensions that a topology's name ends in: torus_3d has 3; 0 where it names none of 1 to 3.
 int dimensions_of(std::string_view topology) {
   if (!topology.starts_with("torus_") || !topology.ends_with("d")) return 0;
-  return std::clamp(topology[topology.size() - 2] - '0', 0, 3);
+  const int dimensions = topology[topology.size() - 2] - '0';
+  return dimensions >= 1 && dimensions <= 3 ? dimensions : 0;
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ const ColumnProgram& BatchKernel::program_for(std::span<const Column> in, std::s
 void BatchKernel::run_law(std::span<const Column> in, std::span<const std::span<double>> out,
                           std::size_t points) {
   const ColumnProgram& program = program_for(in, points);
-  auto& space = &program == &*special_ ? *special_space_ : *general_space_;
+  auto& space = special_ && &program == &*special_ ? *special_space_ : *general_space_;
   std::vector<const double*> from(in.size());
   std::vector<double*> to(out.size());
   spread_.resize(in.size() * kBlock);

@@ -118,7 +118,7 @@ def _asked(options, rate):
     if rate is not None:
         options["arrival_rate"] = rate
     options.setdefault("mode", "train" if trains else "serve")
-    for name in ("accelerators", "node_count", "accelerators_per_node", "load", "concurrency", "burst"):
+    for name in ("accelerators", "node_count", "accelerators_per_node", "load", "concurrency", "burst", *(() if trains else ("batch_size",))):
         if name in options:
             raise _input_error(f"'{name}' is part of the answer", key=name, found=repr(options[name]),
                                expected="a rate and limits, or tokens and a time", id="mlsysim.python.260")

@@ -27,16 +27,25 @@ namespace mlsysim {
 /// @throws LookupError naming what can be explained
 [[nodiscard]] std::string explain(const Scenario& scenario, std::string_view metric);
 
+/// Extents of an operator, as those of Op.
+struct OperatorShape {
+  OpKind kind = OpKind::elementwise;
+  double m = 0, n = 0, k = 0, copies = 1;
+  double group_heads = 1;    ///< of an attention: query heads that share a key-value head
+  bool stays_16bit = false;  ///< of a product: 16 bits where others are narrower
+
+  static OperatorShape of(const Op<>& op) {
+    return {op.kind, op.m, op.n, op.k, op.copies, op.group_heads, op.stays_16bit};
+  }
+};
+
 /// The operator table of one pass, largest time first: name, count, work, traffic, time, what limits it.
 struct OperatorRow {
   std::string name, group, pass, limit;
   double count = 0;
   double work = 0, traffic = 0, time = 0;  ///< FLOP, B, s of all executions
   double share = 0;                        ///< of the pass
-  OpKind kind = OpKind::elementwise;
-  double m = 0, n = 0, k = 0, copies = 1;  ///< extents, as those of Op
-  double group_heads = 1;                  ///< of an attention: query heads that share a key-value head
-  bool stays_16bit = false;                ///< of a product: 16 bits where others are narrower
+  OperatorShape shape{};
 };
 [[nodiscard]] std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_view metric);
 

@@ -44,7 +44,7 @@ template <class T = double> struct FeasibilityEstimate {
                 field(&R::memory_shortfall, "memory_shortfall", "GB", "bytes that do not fit"),
                 field(&R::memory_utilization, "memory_utilization", "", "used over capacity"),
                 field(&R::plan_fits, "plan_fits", "",
-                      "1 where the plan is one: nodes are full, degrees divide devices and model, "
+                      "1 where the plan is one: nodes are full, degrees divide devices and fit the model, "
                       "accumulation steps the batch, a part of the prompt is computed"));
   }
 };

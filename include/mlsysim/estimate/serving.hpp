@@ -196,7 +196,7 @@ template <class T = double> struct ServingEstimate {
              field(&R::token_throughput, key::token_throughput),
              field(&R::throughput_per_accelerator, "throughput_per_accelerator", "token/s",
                    "generated tokens of one device"),
-             field(&R::prefill_mfu, "prefill_mfu", "", "model FLOPs utilisation of the prefill"),
+             field(&R::prefill_mfu, "prefill_mfu", "", "model FLOPs utilization of the prefill"),
              field(&R::mfu, key::mfu), field(&R::replicas, "replicas", "", "copies of the model"),
              field(&R::utilization, key::utilization), field(&R::prefill_chunk_time, key::prefill_chunk_time),
              field(&R::prefill_compute, "prefill_compute", "ms",
@@ -530,13 +530,12 @@ void set_utilisation(const ServingProblem<T>& v, const MicroBatches<T>& m, const
   out.utilization = m.share.working * (time_decoding * busy_decode + (1.0 - time_decoding) * busy_prefill);
 }
 
-/// Share of a pass in launches, the dispatch and the wait for the host.
+/// Share of a pass in launches, dispatch and waits for the host.
 template <class T> [[nodiscard]] T dispatch_share(const PassBreakdown<T>& c) {
   return c.overhead / (c.kernels() + c.network + c.host + c.overhead);
 }
 
-/// The first token of the last prompt in line: the passes before its own, its own, the move of its cache. No
-/// server stands before a static batch.
+/// The first token of the last prompt in line: no server stands before a static batch.
 template <class T>
 void set_first_token(const PromptPasses<T>& prompts, const Time<T>& prefill_time, const Time<T>& moved,
                      ServingEstimate<T>& out) {
@@ -559,15 +558,8 @@ void set_parts(const PassBreakdown<T>& prefill, const PassBreakdown<T>& decode, 
   out.decode_overhead = decode.overhead;
 }
 
-/// Serving of a static batch: all but whether it fits and what is charged.
-///
-/// The sequences of a replica are divided into micro-batches, one for each pipeline stage, so that all stages
-/// work: prompts follow each other through the stages, chunk by chunk, and a decode step gives every sequence
-/// a token in one cycle of all micro-batches. With one stage there is one micro-batch. A pass of prompts
-/// takes up to a budget of tokens. A pass that is no captured graph lasts at least as long as the host needs
-/// to launch its kernels.
-/// @cite pope2023inference, section 2; agrawal2024sarathi; pinedo2016scheduling, theorem 6.1.8 (proportionate
-/// flow shop)
+/// Serving of a static batch: all but whether it fits and what is charged. Prompts follow each other through
+/// the stages chunk by chunk (pinedo2016scheduling, theorem 6.1.8).
 template <class T> [[nodiscard]] ServingEstimate<T> serving_estimate(const ServingProblem<T>& v) {
   const T one{1.0};
   const ServingPasses<T> common(v);

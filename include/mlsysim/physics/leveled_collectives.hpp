@@ -80,7 +80,7 @@ struct LeveledRing {
           field(&Inputs::message, key::message).non_negative(),
           field(&Inputs::ranks, key::ranks).at_least(1).counted(),
           field(&Inputs::passes, "passes", "", "2: all-reduce; 1: gather or scatter").within(1, 2).counted(),
-          field(&Inputs::start, "start", "us", "launch and first synchronisation").non_negative(),
+          field(&Inputs::start, "start", "us", "launch and first synchronization").non_negative(),
           field(&Inputs::round, "round", "us", "start-ups on the way once round").non_negative(),
           field(&Inputs::narrowest, "narrowest", "GB/s", "rate of the slowest edge").positive());
     }
@@ -117,7 +117,7 @@ struct LeveledTree {
           field(&Inputs::message, key::message).non_negative(),
           field(&Inputs::inner, "inner", "", "ranks of a node").at_least(1).counted(),
           field(&Inputs::nodes, "nodes", "", "nodes").at_least(1).counted(),
-          field(&Inputs::start, "start", "us", "launch and first synchronisation").non_negative(),
+          field(&Inputs::start, "start", "us", "launch and first synchronization").non_negative(),
           field(&Inputs::climb, "climb", "us", "start-ups from the farthest leaf to the root").non_negative(),
           field(&Inputs::link, "link", "GB/s", "rate at which a device sends inside").positive(),
           field(&Inputs::way, "way", "GB/s", "rate at which a node sends").positive(),

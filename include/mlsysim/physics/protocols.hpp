@@ -116,7 +116,7 @@ struct DirectAllReduce {
     static constexpr auto fields() {
       return rows(field(&Inputs::message, key::message), field(&Inputs::ranks, key::ranks),
                   field(&Inputs::bandwidth, key::bandwidth),
-                  field(&Inputs::start, "start", "us", "launch and first synchronisation").non_negative(),
+                  field(&Inputs::start, "start", "us", "launch and first synchronization").non_negative(),
                   field(&Inputs::hop, "hop", "us", "each further rank").non_negative(),
                   field(&Inputs::second, "second", "us", "second phase").non_negative(),
                   field(&Inputs::share, "share", "", "share of the link").within(0.001, 1));

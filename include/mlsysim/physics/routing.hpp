@@ -29,10 +29,11 @@ namespace mlsysim {
 /// most experts (more counts as all); tokens >= 1.
 /// @cite raabsteger1998balls, theorem 1 (many balls); fedus2022switch, section 2.2 (capacity)
 struct ExpertLoad {
-  static constexpr LawInfo info{
-      "ExpertLoad",
-      "touched = experts (1 - (1 - top_k / experts)^tokens); imbalance = 1 + sqrt(2 log(experts) / mean)",
-      "raabsteger1998balls", "theorem 1", "independent tokens, equal probabilities"};
+  static constexpr LawInfo info{"ExpertLoad",
+                                "touched = experts (1 - (1 - top_k / experts)^tokens); imbalance = min(1 + "
+                                "sqrt(2 log(experts) / mean), experts / top_k)",
+                                "raabsteger1998balls", "theorem 1",
+                                "independent tokens, equal probabilities"};
   template <class T> struct Inputs {
     T experts, top_k, tokens;
     static constexpr auto fields() {

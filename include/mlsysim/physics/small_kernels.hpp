@@ -28,10 +28,11 @@ namespace mlsysim {
 /// rows.
 /// @cite measured-h100, tables elementwise and decoder
 struct SmallKernelTime {
-  static constexpr LawInfo info{"SmallKernelTime",
-                                "time = (floor + switch) / clock + bytes / (share bandwidth)",
-                                "measured-h100", "element-wise kernels, norms and copies of PyTorch 2.11",
-                                "no time for arithmetic; cycles and shares are those of one generation"};
+  static constexpr LawInfo info{
+      "SmallKernelTime",
+      "time = (floor + switched) / clock + bytes / (share bandwidth); rows: waves of floor - start cycles",
+      "measured-h100", "element-wise kernels, norms and copies of PyTorch 2.11",
+      "no time for arithmetic; cycles and shares are those of one generation"};
   template <class T> struct Inputs {
     Data<T> read, written, row, l2_cache;
     T rows, units, floor, start, switched, share, cached;
@@ -139,7 +140,9 @@ struct ConvolutionTime {
     const Time<T> whole = (step * k + wave) * waves;
     const Time<T> spread = step * max(T(k * tiles / in.units), min(k, in.split_depth)) + wave;
     const Time<T> time = min(quadrature(whole, memory), quadrature(spread, memory) + in.split / in.clock);
-    return {.time = time + in.floor / in.clock, .compute = min(whole, spread), .memory = memory};
+    return {.time = time + in.floor / in.clock,
+            .compute = min(whole, spread + in.split / in.clock),
+            .memory = memory};
   }
 };
 

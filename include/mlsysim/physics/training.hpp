@@ -64,7 +64,7 @@ struct DecodeWork {
 struct ChinchillaOptimal {
   static constexpr LawInfo info{
       "ChinchillaOptimal", "params = sqrt(work / (6 tokens_per_param)); tokens = tokens_per_param params",
-      "hoffmann2022chinchilla", "table 3", "dense decoder; training cost alone is minimised"};
+      "hoffmann2022chinchilla", "table 3", "dense decoder; training cost alone is minimized"};
   template <class T> struct Inputs {
     Work<T> work;
     Quantity<dim::tokens_per_param, T> tokens_per_param{20.0 * unit::token / unit::param};

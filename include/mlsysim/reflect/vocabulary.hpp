@@ -170,8 +170,8 @@ inline constexpr Key<ComputeRate<>> peak_flops_actual{"peak_flops_actual", "TFLO
                                                       "arithmetic rate that is sustained"};
 inline constexpr Key<Bandwidth<>> peak_bw_actual{"peak_bw_actual", "GB/s",
                                                  "memory bandwidth that is sustained"};
-inline constexpr auto mfu = Key<double>{"mfu", "", "model FLOPs utilisation"}.within(0, 1);
-inline constexpr Key<double> hfu{"hfu", "", "hardware FLOPs utilisation (recomputation counted)"};
+inline constexpr auto mfu = Key<double>{"mfu", "", "model FLOPs utilization"}.within(0, 1);
+inline constexpr Key<double> hfu{"hfu", "", "hardware FLOPs utilization (recomputation counted)"};
 
 // Results: serving
 inline constexpr Key<Time<>> ttft{"ttft", "ms", "time to first token"};

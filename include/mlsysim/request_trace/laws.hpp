@@ -45,8 +45,8 @@ struct CountedShare {
 };
 
 /// Every family with this mean and deviation, the closest first. Among equals, the family that is declared
-/// first comes first. Families that cannot have these moments are left out. A deviation of 0 gives the
-/// constant alone.
+/// first comes first. Families that cannot have these moments are left out; the exponential law keeps the
+/// mean alone. A deviation of 0 gives the constant alone.
 ///
 /// Moments rather than likelihood: models of queues and batches read mean and deviation.
 [[nodiscard]] std::vector<FittedLaw> fit_laws(double mean, double deviation,

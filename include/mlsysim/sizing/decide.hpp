@@ -77,6 +77,8 @@ struct KernelPoint {
   std::vector<std::pair<std::string, double>> sizes;  ///< "m", "n", "k"; "batch", "context", "heads", ...
   /// "mm m 24 n 7168 k 2048"
   [[nodiscard]] std::string text() const;
+  /// {"table": "gemm", "op": "mm", "size": {"m": 24, "n": 7168, "k": 2048}}
+  [[nodiscard]] std::string json() const;
   bool operator==(const KernelPoint&) const = default;
 };
 

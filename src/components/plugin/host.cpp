@@ -396,7 +396,7 @@ std::pair<std::shared_ptr<PluginCode>, std::size_t> find_named(const std::vector
                                               : fmt::format("several {}s are called '{}'", what, name),
                      .key = name,
                      .found = fmt::format("'{}'", name),
-                     .expected = names.empty() ? fmt::format("a {}; no plugin brings one", what)
+                     .expected = names.empty() ? fmt::format("one {}; no plugin brings any", what)
                                                : fmt::format("one of {}", fmt::join(names, ", ")),
                      .hint = did_you_mean(name, names)});
 }

@@ -22,7 +22,8 @@ Program program_of(const Workload& workload, const HardwareNode& hardware) {
   plan.new_tokens = problem.model.structure.phase == Phase::decode ? 1 : plan.context;
   OpList<> ops;
   (void)lower(problem.model.structure, problem.model.shape(), problem.model.layers, plan, ops);
-  for (const auto& op : ops)
+  for (const auto& op : ops) {
+    if (!(op.count > 0) || (op.kind == OpKind::collective && op.ranks <= 1)) continue;  // of several devices
     out.ops.push_back({std::string(op.name),
                        std::string(name_of(op.kind)),
                        {},
@@ -30,6 +31,7 @@ Program program_of(const Workload& workload, const HardwareNode& hardware) {
                        op.count,
                        op.work.base(),
                        op.memory_bytes.base()});
+  }
   out.memory = (parameter_count(workload) * problem.plan.weight_bytes).base();
   return out;
 }

@@ -4,22 +4,45 @@
 
 #include <mlsysim/engine/explain.hpp>
 #include <mlsysim/engine/requests.hpp>
+#include <mlsysim/sizing/report.hpp>
 #include <mlsysim/timing/stored_formats.hpp>
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <map>
 
 namespace mlsysim {
 
+using Json = nlohmann::ordered_json;
+
 std::string KernelPoint::text() const {
   std::string out = op;
   for (const auto& [name, size] : sizes) out += fmt::format(" {} {:g}", name, size);
   return out;
+}
+
+std::string KernelPoint::json() const {
+  Json size = Json::object();
+  for (const auto& [name, x] : sizes) size[name] = static_cast<std::int64_t>(x);
+  return detail::json_text(Json{{"table", table}, {"op", op}, {"size", std::move(size)}});
+}
+
+std::string measure_points(const DecideAnswer& answer) {
+  Json points = Json::array();
+  for (const auto& m : answer.next) {
+    Json point{{"hardware", m.device}};
+    point.update(Json::parse(m.kernel->json()));
+    point["why"] = m.what;
+    points.push_back(std::move(point));
+  }
+  return detail::json_document(Json{{"schema", "mlsysim/measure-request@1"}, {"points", std::move(points)}});
 }
 
 namespace detail {
@@ -43,25 +66,26 @@ double measured_width(std::string_view metric, int level) {
 
 /// The product of a row as a point, where a framework has its kernel: in 16 bits, or in fp8.
 std::optional<KernelPoint> product_point(const OperatorRow& row, Precision precision, bool stored_apart) {
-  const bool wide = row.stays_16bit || precision == Precision::bf16 || precision == Precision::fp16;
-  if (row.copies != 1 || stored_apart || !(wide || precision == Precision::fp8)) return std::nullopt;
+  const bool wide = row.shape.stays_16bit || precision == Precision::bf16 || precision == Precision::fp16;
+  if (row.shape.copies != 1 || stored_apart || !(wide || precision == Precision::fp8)) return std::nullopt;
   const auto whole = [](double x) { return std::max(1.0, std::round(x)); };
-  return KernelPoint{
-      "gemm", wide ? "mm" : "scaled_mm", {{"m", whole(row.m)}, {"n", whole(row.n)}, {"k", whole(row.k)}}};
+  return KernelPoint{"gemm",
+                     wide ? "mm" : "scaled_mm",
+                     {{"m", whole(row.shape.m)}, {"n", whole(row.shape.n)}, {"k", whole(row.shape.k)}}};
 }
 
 /// The attention of a row as a point. @param heads of a device
 std::optional<KernelPoint> attention_point(const OperatorRow& row, double heads, bool trains) {
-  const double batch = std::round(row.copies / heads);
-  const bool whole = batch >= 1 && std::fabs(batch * heads - row.copies) < 1e-6 * row.copies;
-  if (!whole || (!trains && row.m != 1)) return std::nullopt;
+  const double batch = std::round(row.shape.copies / heads);
+  const bool whole = batch >= 1 && std::fabs(batch * heads - row.shape.copies) < 1e-6 * row.shape.copies;
+  if (!whole || (!trains && row.shape.m != 1)) return std::nullopt;
   return KernelPoint{"attention",
                      trains ? "forward_backward" : "decode",
                      {{"batch", batch},
-                      {"context", std::round(row.n)},
+                      {"context", std::round(row.shape.n)},
                       {"heads", heads},
-                      {"kv_heads", heads / row.group_heads},
-                      {"head_dim", row.k}}};
+                      {"kv_heads", heads / row.shape.group_heads},
+                      {"head_dim", row.shape.k}}};
 }
 
 /// A run of the plan with its own software: an engine starts in a minute.
@@ -110,8 +134,8 @@ std::vector<KernelShare> measurable_kernels(const Scenario& busy) try {
   for (const auto& row : operator_table(busy, trains ? "step_latency" : "itl")) {
     squares += row.share * row.share;
     if (row.pass != name_of(Pass::forward)) continue;
-    auto point = row.kind == OpKind::matmul ? product_point(row, precision, !trains && format.apart)
-                 : row.kind == OpKind::attention && heads >= 1 && std::floor(heads) == heads
+    auto point = row.shape.kind == OpKind::matmul ? product_point(row, precision, !trains && format.apart)
+                 : row.shape.kind == OpKind::attention && heads >= 1 && std::floor(heads) == heads
                      ? attention_point(row, heads, trains)
                      : std::nullopt;
     if (!point) continue;

@@ -297,12 +297,6 @@ std::string picture(const DecideAnswer& a) {
   return out + "</svg>";
 }
 
-Json json_of(const KernelPoint& p) {
-  Json sizes = Json::object();
-  for (const auto& [name, size] : p.sizes) sizes[name] = size;
-  return {{"table", p.table}, {"op", p.op}, {"size", sizes}};
-}
-
 Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
   Json options_json = Json::array(), flips = Json::array(), next = Json::array();
   for (const auto& o : a.options) {
@@ -348,7 +342,7 @@ Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
            {"what", m.what},
            {"gpu_minutes", m.minutes},
            {"regret_left", m.regret}};
-    if (m.kernel) j["kernel"] = json_of(*m.kernel);
+    if (m.kernel) j["kernel"] = Json::parse(m.kernel->json());
     return j;
   };
   for (const auto& m : a.next) next.push_back(measurement(m));
@@ -469,7 +463,7 @@ std::string render(const DecideQuestion& q, const DecideAnswer& a, const RenderO
     for (const auto& m : a.next)
       out += item(fmt::format("{}: {} ({}); {:g} GPU minutes, leaves a regret of {} {}", m.machine,
                               m.kernel->text(), m.what, m.minutes, money(m.regret), a.unit));
-    out += item("as input for `mlsysim measure --points FILE`: --points FILE");
+    out += item("--points FILE writes them for `mlsysim measure --points FILE`");
   }
   if (a.run)
     out += fmt::format(
@@ -484,17 +478,6 @@ std::string render(const DecideQuestion& q, const DecideAnswer& a, const RenderO
       out += item(fmt::format("{}: {}", o.machine, o.size->launch));
     }
   return out;
-}
-
-std::string measure_points(const DecideAnswer& a) {
-  Json points = Json::array();
-  for (const auto& m : a.next) {
-    Json point{{"hardware", m.device}};
-    point.update(json_of(*m.kernel));
-    point["why"] = m.what;
-    points.push_back(std::move(point));
-  }
-  return detail::json_document(Json{{"schema", "mlsysim/measure-request@1"}, {"points", std::move(points)}});
 }
 
 std::string render(const Claim& claim, const ClaimVerdict& v, const RenderOptions& options) {

@@ -182,10 +182,11 @@ std::string describe_lever(const Lever& l, const FieldInfo& in, const Sensitivit
                        effect(up ? l.at_upper : l.at_lower, r));
   }
   const auto per_unit = [&] {
+    // A share, such as an efficiency, changes by hundredths.
     const double per =
-        *l.price * AnyQuantity::parse(in.unit.empty() ? "1" : fmt::format("1 {}", in.unit)).base();
+        *l.price * (in.unit.empty() ? 0.01 : AnyQuantity::parse(fmt::format("1 {}", in.unit)).base());
     return fmt::format("{} per {}", pretty(AnyQuantity::from_base(per, out.exps), 3),
-                       in.unit.empty() ? "one more" : in.unit);
+                       in.unit.empty() ? "0.01 more" : in.unit);
   };
   if (l.value == 0) {
     // A relative change of zero is not defined.

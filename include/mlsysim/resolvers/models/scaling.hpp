@@ -45,7 +45,7 @@ struct ScalingModel : Model<ScalingModel> {
                       .positive()
                       .defaulted("device_time"),
                   field(&I::device_time, "device_time", "d",
-                        "time of all H100-class devices together, at the reference utilisation")
+                        "time of all H100-class devices together, at the reference utilization")
                       .positive()
                       .defaulted("compute_budget"),
                   field(&I::target_model_size, "target_model_size", "Gparam", "a fixed size")

@@ -107,7 +107,7 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
           field(&R::overlap_efficiency, key::overlap_efficiency), field(&R::tp_overlap, key::tp_overlap),
           field(&R::best_step_time, "best_step_time", "ms", "time of a step"),
           field(&R::best_throughput, "best_throughput", "sample/s", "sequences or samples per second"),
-          field(&R::best_mfu, "best_mfu", "", "model FLOPs utilisation"),
+          field(&R::best_mfu, "best_mfu", "", "model FLOPs utilization"),
           field(&R::scaling_efficiency, "scaling_efficiency", "", "compute time over step time"),
           field(&R::memory_utilization, "memory_utilization", "", "fullest device over its capacity"),
           field(&R::fidelity, "fidelity", "", "fidelity of this result"));

@@ -27,10 +27,10 @@ struct Asked {
   std::vector<BuiltScenario> machines;
 };
 
-void refuse_counts(const ScenarioRequest& request) {
+void refuse_counts(const ScenarioRequest& request, bool trains) {
   for (const std::string_view name :
-       {"accelerators", "node_count", "accelerators_per_node", "load", "concurrency", "burst"})
-    if (request.fields.contains(std::string(name)))
+       {"accelerators", "node_count", "accelerators_per_node", "load", "concurrency", "burst", "batch_size"})
+    if (request.fields.contains(std::string(name)) && !(trains && name == "batch_size"))
       throw InputError({.id = "mlsysim.cli.240",
                         .message = fmt::format("'{}' is part of the answer", name),
                         .key = std::string(name),
@@ -81,11 +81,13 @@ Asked ask(ScenarioRequest request, const SizeRequest& asked) {
          .found = fmt::format("{} words and {} machines", request.targets.size(), asked.on.size()),
          .expected = "MODEL --on MACHINE",
          .hint = "e.g. mlsysim size Llama3_70B --on H100 --rate 10/s --ttft '2 s' --itl '30 ms'"});
-  refuse_counts(request);
+  const bool run = !asked.tokens.empty() || !asked.within.empty();
+  const auto mode = request.fields.find("mode");
+  refuse_counts(request, run || (mode != request.fields.end() && mode->second == "train"));
   const auto on_machine = [&](const std::string& machine) {
     ScenarioRequest one = request;
     one.targets.push_back(machine);
-    if (!asked.tokens.empty() || !asked.within.empty()) one.fields["mode"] = "train";
+    if (run) one.fields["mode"] = "train";
     return one;
   };
   const auto name_of = [&](const std::string& machine) {
