@@ -3,7 +3,8 @@
 usage: check_comments.py <source folder>
 
 A path in a comment (`timing/step.hpp`, docs/how-to/install.md) is a file of the tree, seen from its root, include/, src/ or the folder of the comment,
-or stands in the list of foreign files below. No comment line begins with "The same", "Of", "What", "Who" or "And".
+or stands in the list of foreign files below. No comment line begins with "The same", "Of", "What", "Who" or "And". Each header of
+include/mlsysim opens with a comment of at most 15 lines that ends in a worked example ("Example: ...").
 """
 
 import pathlib
@@ -28,8 +29,28 @@ def comments():
                         yield file, number, match[1] if match[1] is not None else match[2]
 
 
+OPENING_LINES = 15
+
+
+def openings():
+    """What is wrong with the comment that a header opens with."""
+    for file in sorted((ROOT / "include/mlsysim").rglob("*.h*")):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        opening = []
+        for line in lines[lines.index("#pragma once") + 1 if "#pragma once" in lines else 0:]:
+            if line.startswith("//"):
+                opening.append(line)
+            elif opening or line.strip():
+                break
+        name = file.relative_to(ROOT)
+        if not any("Example: " in line for line in opening):
+            yield f"{name}: found an opening of {len(opening)} lines without 'Example: ', expected what it computes, with one worked number"
+        if len(opening) > OPENING_LINES:
+            yield f"{name}: found an opening of {len(opening)} lines, expected at most {OPENING_LINES}"
+
+
 def main():
-    found = []
+    found = list(openings())
     for file, number, text in comments():
         for path in PATH.findall(text):
             places = (ROOT, ROOT / "include", ROOT / "include/mlsysim", ROOT / "src", ROOT / "src/components", ROOT / "zoo", ROOT / "docs", file.parent)

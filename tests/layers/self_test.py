@@ -185,6 +185,13 @@ class Comments(Tree):
         self.assertIn("src/elsewhere/b.cpp:1", missing)
         self.assertEqual([f"src/elsewhere/b.cpp:{line}" for line in (2, 3, 4)], [found.split(": ")[0] for found in riddles])
 
+    def test_headers_open_with_a_worked_example(self):
+        self.write("include/mlsysim/a.hpp", "#pragma once\n/// Adds.\n/// Example: 1 and 2 give 3.\n\n#include <x>\n")
+        self.assertEqual([""], self.report())
+        self.write("include/mlsysim/b.hpp", "#pragma once\n#include <x>\n/// Example: below the includes.\n")
+        self.write("include/mlsysim/c.hpp", "#pragma once\n" + "/// A line.\n" * 15 + "/// Example: 1.\n")
+        self.assertEqual(["include/mlsysim/b.hpp", "include/mlsysim/c.hpp"], [found.split(": ")[0] for found in self.report()])
+
 
 if __name__ == "__main__":
     unittest.main()
