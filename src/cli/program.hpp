@@ -68,7 +68,7 @@ class Program {
       return command(parent, name, about, examples, std::move(run));
     };
   }
-  /// Gives the command the name that the program knows it by: "trace" is "traffic". The options before it are
+  /// Gives the command the name that the program knows it by: "traffic" is "trace". The options before it are
   /// declared by then.
   void take_known_command();
   /// Replaces options that engines and benchmarks call otherwise, and flags before a model or a machine.

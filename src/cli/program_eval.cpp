@@ -20,11 +20,14 @@ const char* short_form(std::string_view field) {
   return "";
 }
 
-/// The name that engines and benchmarks give an option, as help shows it; of the batch size it is a load of
-/// its own.
-std::string other_form(std::string_view field) {
-  const auto name = field == "batch_size" ? std::string_view() : second_name(field);
-  return name.empty() ? std::string() : ",--" + dashed(name);
+/// "--tp-size,--tp": the name that help shows first, then the other one. The second name of the batch size is
+/// a load of its own.
+std::string option_names(std::string_view field) {
+  const auto second = field == "batch_size" ? std::string_view() : second_name(field);
+  std::string first = "--" + dashed(field);
+  if (second.empty()) return short_form(field) + first;
+  const auto other = "--" + dashed(second);
+  return short_form(field) + (shows_second(field) ? other + "," + first : first + "," + other);
 }
 
 constexpr std::size_t kHelpColumns = 80;  // of a line of help, behind the option
@@ -37,7 +40,7 @@ constexpr const char* kEvalExamples =
     "  mlsysim eval Llama3_70B H100 --accelerators 8 --interval 80\n"
     "HARDWARE is a device (H100), a node (DGX_H100), a pod or a cluster (Research_256) of the zoo, or a YAML "
     "file.\n"
-    "Quantities carry their unit: --intra-node-bw '450 GB/s'. Options replace what a plan says.\n"
+    "Quantities carry their unit: --intra-node-bandwidth '450 GB/s'. Options replace what a plan says.\n"
     "Exit codes: 0 fine, 1 bad input, 2 does not fit, 3 an assertion of the plan failed.";
 
 constexpr const char* kCommonGroup = "Scenario";
@@ -146,8 +149,8 @@ std::string type_word(const FieldInfo& f) {
 }
 
 void Program::traffic_option(CLI::App& app) {
-  offer(app, "--traffic-file", traffic_.file, "Take lengths, prefixes and arrivals from recorded requests",
-        "FILE")
+  offer(app, "--request-trace,--traffic-file", traffic_.file,
+        "Take lengths, prefixes and arrivals from recorded requests", "FILE")
       ->group(shows_all_ ? "Workload and load" : "");
 }
 
@@ -174,7 +177,7 @@ void Program::scenario_options(CLI::App& app, std::optional<Mode> fixed,
       if (std::find(used.begin(), used.end(), f.name) == used.end()) continue;
     }
     auto* option = app.add_option_function<std::string>(
-        fmt::format("{}--{}{}", short_form(f.name), dashed(f.name), other_form(f.name)),
+        option_names(f.name),
         [this, name = f.name](const std::string& text) { give_field(scenario_, name, text); },
         shows_all_ ? help_of(f) : brief_help(f));
     option->type_name(type_word(f))

@@ -190,7 +190,7 @@ void Program::search_options(CLI::App& app) {
   offer(app, "--histogram", search_.histogram, "distribution of an expression over feasible points",
         "EXPRESSION")
       ->group("Space");
-  app.add_flag("--anything", search_.anything,
+  app.add_flag("--include-infeasible,--anything", search_.anything,
                "also points that do not fit in memory or leave devices unused")
       ->group("Space");
   auto* how = offer(app, "--strategy", search_.strategy,

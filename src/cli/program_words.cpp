@@ -38,9 +38,9 @@ const CLI::Option* option_of(const CLI::App* at, const std::string& name) {
   return nullptr;
 }
 
-/// Second names of commands.
+/// Earlier names of commands.
 constexpr auto kCommands = std::to_array<std::pair<std::string_view, std::string_view>>(
-    {{"trace", "traffic"}, {"graph-breaks", "compile"}, {"model-graph", "program"}});
+    {{"traffic", "trace"}, {"compile", "graph-breaks"}, {"program", "model-graph"}});
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include <mlsysim/reflect/detail/aliases.hpp>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -75,6 +76,12 @@ std::string_view second_name(std::string_view canonical) {
   for (const auto& [alias, name] : kAliases)
     if (name == canonical) return alias;
   return {};
+}
+
+bool shows_second(std::string_view canonical) {
+  constexpr auto second = std::to_array<std::string_view>(
+      {"intra_node_bw", "fabric_bandwidth", "expert_copies", "rank_imbalance", "v_stages", "also"});
+  return std::find(second.begin(), second.end(), canonical) != second.end();
 }
 
 }  // namespace mlsysim

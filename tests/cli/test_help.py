@@ -16,8 +16,8 @@ PLUGINS = pathlib.Path(PROGRAM).parents[1] / "plugins"
 ELSEWHERE = {"mlsysim watch http://127.0.0.1:8000/metrics --workload Llama3_8B --hardware H100",  # both need engines
              "mlsysim watch http://a:8000/metrics http://b:8000/metrics --workload Llama3_70B --hardware H100 --with accelerators=8 "
              "--count 60 --interval 10 --metrics /var/lib/node_exporter/mlsysim.prom",
-             "mlsysim compile export runs/ --alias-compile-breaks --push http://127.0.0.1:9091 --job ci",  # these need a server
-             "mlsysim compile export --push http://127.0.0.1:9091 --job ci --delete-group",
+             "mlsysim graph-breaks export runs/ --alias-compile-breaks --push http://127.0.0.1:9091 --job ci",  # these need a server
+             "mlsysim graph-breaks export --push http://127.0.0.1:9091 --job ci --delete-group",
              "mlsysim ci run predictions.yaml --push http://127.0.0.1:9091 --job nightly",
              "mlsysim ci prune --push http://127.0.0.1:9091 --matrix predictions.yaml",
              "mlsysim measure --out measured", "mlsysim measure --out measured --deadline 45 --python ~/venv/bin/python",  # these need PyTorch

@@ -1,4 +1,4 @@
-"""mlsysim compile export: files, servers that do not want it, and a real Pushgateway and Prometheus."""
+"""mlsysim graph-breaks export: files, servers that do not want it, and a real Pushgateway and Prometheus."""
 
 import json
 import os

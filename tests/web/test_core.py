@@ -148,7 +148,7 @@ def traffic_of_a_user(page, program, folder):
     """Recorded requests, also packed, are read as the program reads them; what one page cannot do is refused in words."""
     for name, data in (("trace.jsonl", TRACE.encode()), ("trace.jsonl.gz", gzip.compress(TRACE.encode()))):
         (pathlib.Path(folder) / name).write_bytes(data)
-        assert f"mlsysim traffic show {name}" in page.run(f"explorer.take({json.dumps(name)}, new Uint8Array({json.dumps(list(data))}))")
+        assert f"mlsysim trace show {name}" in page.run(f"explorer.take({json.dumps(name)}, new Uint8Array({json.dumps(list(data))}))")
         for words in (["traffic", "show", name, "--verbose"], ["traffic", "show", name, "-o", "json"], ["traffic", "import", name, "Llama3_8B", "H100"],
                       ["eval", "Llama3_8B", "H100", "--traffic-file", name, "-o", "json"]):
             got = json.loads(page.run(f"(async () => JSON.stringify(await explorer.command(...{json.dumps(words)})))()"))

@@ -1,4 +1,4 @@
-"""Writes explain documents (mlsysim.dynamo_explain/1) from a live PyTorch: what `mlsysim compile ingest` reads.
+"""Writes explain documents (mlsysim.dynamo_explain/1) from a live PyTorch: what `mlsysim graph-breaks ingest` reads.
 
     python -m mlsysim.dynamo_export mypackage.mymodule:make --family Audio --name facebook/mms-tts-rus -o explain.json
     python -m mlsysim.dynamo_export --text saved.txt --name facebook/mms-tts-rus -o explain.json
@@ -535,7 +535,7 @@ def _main_of_list(asked, parser):
     except KeyboardInterrupt:
         print("interrupted; the same command goes on with the models that are left", file=sys.stderr)
         return 130
-    print(f"{', '.join(f'{count} {status}' for status, count in sorted(counts.items()))}; read them with: mlsysim compile ingest {asked.output}",
+    print(f"{', '.join(f'{count} {status}' for status, count in sorted(counts.items()))}; read them with: mlsysim graph-breaks ingest {asked.output}",
           file=sys.stderr)
     return 1 if counts.keys() & {"failed", "skipped"} else 0
 

@@ -129,7 +129,7 @@ class RecordedTraffic:
         return {key: _value(text) for key, text in self._data["inputs"].items() if key in known}
 
     def to_dict(self):
-        r"""Convert to plain data, as `mlsysim traffic show -o json` prints it.
+        r"""Convert to plain data, as `mlsysim trace show -o json` prints it.
 
         Returns
         -------

@@ -257,7 +257,7 @@ export async function take(name: string, bytes: Uint8Array): Promise<{ words: st
   const text = new TextDecoder().decode(bytes), plain = name.replace(/[^\w.@-]/g, "_");
   if (/\.(jsonl|csv|gz)$/.test(plain)) {
     await place(plain, bytes);
-    return { words: `${plain} is there for the console: mlsysim traffic show ${plain}` };
+    return { words: `${plain} is there for the console: mlsysim trace show ${plain}` };
   }
   const yaml = /\.ya?ml$/.test(plain), launch = !yaml && !/\.(json|gguf|safetensors)$/.test(plain);
   const plan = yaml && /^version:/m.test(text);

@@ -9,9 +9,9 @@ commit=${GIT_COMMIT:-$(git rev-parse HEAD 2>/dev/null || echo unknown)}
 mkdir -p "$out"
 set -- ${gateway:+--push "$gateway" --push-best-effort}
 
-mlsysim compile ingest "$records" --commit "$commit" --by place -o markdown > "$out/breaks.md"
-mlsysim compile export "$records" --commit "$commit" --form logfmt > "$out/breaks.log"
-mlsysim compile export "$records" --commit "$commit" --alias-compile-breaks --job graph-breaks "$@" > "$out/compile.prom"
+mlsysim graph-breaks ingest "$records" --commit "$commit" --by place -o markdown > "$out/breaks.md"
+mlsysim graph-breaks export "$records" --commit "$commit" --form logfmt > "$out/breaks.log"
+mlsysim graph-breaks export "$records" --commit "$commit" --alias-compile-breaks --job graph-breaks "$@" > "$out/compile.prom"
 
 # The last word: 0 fine, 1 worse than accepted or over budget; the other codes are in docs/how-to/gate-in-ci.md.
 mlsysim ci run "$matrix" --commit "$commit" --job predictions "$@" --history "$out/predictions.sqlite" --report "junit=$out/predictions.xml" \

@@ -4,7 +4,7 @@
 #include "absent.hpp"
 
 namespace mlsysim::cli {
-void Program::model_commands() { absent_command("program", "models"); }
+void Program::model_commands() { absent_command("model-graph", "models"); }
 
 void Program::program_options(CLI::App&) {}
 ProgramOptions options_of(const ProgramRequest&) { refuse_absent("a program", "models"); }

@@ -23,7 +23,7 @@ Watcher watcher_of_environment() {
   return {};
 }
 
-void Program::compile_commands() { absent_command("compile", "ops"); }
+void Program::compile_commands() { absent_command("graph-breaks", "ops"); }
 
 void Program::ci_commands() {
   absent_command("ci", "ops");

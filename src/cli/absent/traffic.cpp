@@ -4,10 +4,10 @@
 #include "absent.hpp"
 
 namespace mlsysim::cli {
-void Program::traffic_commands() { absent_command("traffic", "traffic"); }
+void Program::traffic_commands() { absent_command("trace", "traffic"); }
 
 std::string take_traffic(const TrafficRequest& request, ScenarioRequest&) {
-  if (!request.file.empty()) refuse_absent("--traffic-file", "traffic");
+  if (!request.file.empty()) refuse_absent("--request-trace", "traffic");
   return {};
 }
 std::string take_traffic(std::vector<std::string>& words, std::span<const FieldInfo>) {

@@ -186,7 +186,7 @@ ScenarioSchedule schedule_of(const Scenario& scenario) {
                 "training with a pipeline", "add --mode train --pp-size 4");
   if (scenario.v_stages > 1)
     no_schedule(fmt::format("{:g} model chunks a stage", scenario.v_stages), "one",
-                "leave out --v-stages; the law has their bubble all the same");
+                "leave out --virtual-stages; the law has their bubble all the same");
   const Numbers numbers(scenario);
   const double batches = numbers.find("microbatch_count").value_or(1);
   if (2 * batches * scenario.pp_size > kMostPieces)

@@ -12,5 +12,7 @@ namespace mlsysim {
 [[nodiscard]] std::string_view canonical_name(std::string_view name);
 /// The second name that help shows beside a name of the tables; empty where it has none.
 [[nodiscard]] std::string_view second_name(std::string_view canonical);
+/// Whether help shows the second name first: "virtual_stages" before "v_stages".
+[[nodiscard]] bool shows_second(std::string_view canonical);
 
 }  // namespace mlsysim

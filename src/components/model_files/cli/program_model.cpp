@@ -5,15 +5,16 @@
 namespace mlsysim::cli {
 
 void Program::model_commands() {
-  auto* p = command(app_, "program", "Read model graphs, operator by operator: ONNX, StableHLO, MHLO",
-                    "Examples:\n  mlsysim program show model.mlir\n  mlsysim program show model.onnx H100 "
-                    "--precision fp32 --dim batch=8",
-                    {});
+  auto* p =
+      command(app_, "model-graph", "Read model graphs, operator by operator: ONNX, StableHLO, MHLO",
+              "Examples:\n  mlsysim model-graph show model.mlir\n  mlsysim model-graph show model.onnx H100 "
+              "--precision fp32 --dim batch=8",
+              {});
   auto* show = command(*p, "show", "List operators by time on a device, sums, or the module graph",
-                       "Examples:\n  mlsysim program show model.mlir\n"
-                       "  mlsysim program show model.onnx H100 --precision fp32 --dim batch=8\n"
-                       "  mlsysim program show model.mlir --graph mermaid --depth 2\n"
-                       "  mlsysim program show model.mlir H100 --graph svg --depth 1",
+                       "Examples:\n  mlsysim model-graph show model.mlir\n"
+                       "  mlsysim model-graph show model.onnx H100 --precision fp32 --dim batch=8\n"
+                       "  mlsysim model-graph show model.mlir --graph mermaid --depth 2\n"
+                       "  mlsysim model-graph show model.mlir H100 --graph svg --depth 1",
                        [this] { return program_show(program_, render_); }, {Place::none, Place::device});
   demand(*show, "FILE", program_.path, "file of the program");
   offer(*show, "DEVICE", program_.device, "a device of the zoo, or a file with one", "");

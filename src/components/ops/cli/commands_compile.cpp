@@ -229,7 +229,7 @@ Answer compile_export(const CompileExportRequest& request) {
                       .key = "PATH",
                       .found = "no path",
                       .expected = "files and folders",
-                      .hint = "mlsysim compile export runs/"});
+                      .hint = "mlsysim graph-breaks export runs/"});
   const auto all = records_of(request.read);
   const auto [metrics, said] = metrics_of(all, request);
   Answer out{.diagnostics = diagnostics_of(all) + said};

@@ -40,8 +40,8 @@ void diff_command(const AddCommand& add, const RenderOptions& render) {
           "Breaks are the same where type, file and function are; a line that moves is no change. With a "
           "model and a device "
           "the difference is priced, and each place gets its exact part.\n"
-          "Examples:\n  mlsysim compile diff before.log after.log\n"
-          "  mlsysim compile diff before/ after/ --workload Llama3_8B --hardware H100 --with "
+          "Examples:\n  mlsysim graph-breaks diff before.log after.log\n"
+          "  mlsysim graph-breaks diff before/ after/ --workload Llama3_8B --hardware H100 --with "
           "arrival_rate='20 request/s' "
           "--with accelerators=512 --with 'device_hour=2 USD'\n"
           "Exit codes: 0 not worse, 1 more breaks or, where priced, a worse number; or bad input.",
@@ -66,7 +66,8 @@ void calibrate_command(const AddCommand& add, const RenderOptions& render) {
       "Least squares over every record that says its operators and its time; the residuals are shown. What "
       "it gives for a "
       "model is what --compile-time of CompilationModel takes.\n"
-      "Examples:\n  mlsysim compile calibrate trace_logs/\n  mlsysim compile calibrate runs/ explain.txt "
+      "Examples:\n  mlsysim graph-breaks calibrate trace_logs/\n  mlsysim graph-breaks calibrate runs/ "
+      "explain.txt "
       "bert.log.gz -o csv\n"
       "Exit codes: 0 fine, 1 fewer than three records say it, or they do not tell the parts apart.",
       [asked, &render] { return compile_calibrate(*asked, render); });
@@ -76,33 +77,34 @@ void calibrate_command(const AddCommand& add, const RenderOptions& render) {
 }  // namespace
 
 void Program::compile_commands() {
-  auto* c = command(
-      app_, "compile", "Read graph breaks and compile times of torch.compile, and what they cost",
-      "Examples:\n  mlsysim compile ingest trace_logs/\n  mlsysim compile ingest explain.json --by place",
-      {});
+  auto* c = command(app_, "graph-breaks",
+                    "Read graph breaks and compile times of torch.compile, and what they cost",
+                    "Examples:\n  mlsysim graph-breaks ingest trace_logs/\n  mlsysim graph-breaks ingest "
+                    "explain.json --by place",
+                    {});
   const auto asked = std::make_shared<IngestRequest>();
   auto* i = command(
       *c, "ingest", "Read torch._dynamo.explain documents and TORCH_TRACE logs",
       "Folders are read with all files in them; the folder below the one that is named is the family of a "
       "model.\n"
-      "Examples:\n  mlsysim compile ingest dedicated_log_torch_trace_rank_0_abc.log.gz\n"
-      "  mlsysim compile ingest runs/ --by place -o csv\n"
-      "  mlsysim compile ingest explain.txt --model bert-tiny --document > explain.json\n"
+      "Examples:\n  mlsysim graph-breaks ingest dedicated_log_torch_trace_rank_0_abc.log.gz\n"
+      "  mlsysim graph-breaks ingest runs/ --by place -o csv\n"
+      "  mlsysim graph-breaks ingest explain.txt --model bert-tiny --document > explain.json\n"
       "Exit codes: 0 fine, 1 a file is none of these or, with --strict, damaged.",
       [this, asked] { return compile_ingest(*asked, render_); });
   ingest_options(*i, *asked);
   calibrate_command(adder(*c), render_);
   diff_command(adder(*c), render_);
   const auto out = std::make_shared<CompileExportRequest>();
-  auto* e =
-      command(*c, "export", "Write breaks as metrics or log lines, and send them to servers",
-              "Nothing is sent anywhere unless --push, --loki or --otlp names a server.\n"
-              "Examples:\n  mlsysim compile export runs/ --commit abc > compile.prom\n"
-              "  mlsysim compile export runs/ --alias-compile-breaks --push http://127.0.0.1:9091 --job ci\n"
-              "  mlsysim compile export runs/ --form logfmt >> breaks.log\n"
-              "  mlsysim compile export --push http://127.0.0.1:9091 --job ci --delete-group\n"
-              "Exit codes: 0 fine, 1 bad input, 5 a server did not take what was sent.",
-              [out] { return compile_export(*out); });
+  auto* e = command(
+      *c, "export", "Write breaks as metrics or log lines, and send them to servers",
+      "Nothing is sent anywhere unless --push, --loki or --otlp names a server.\n"
+      "Examples:\n  mlsysim graph-breaks export runs/ --commit abc > compile.prom\n"
+      "  mlsysim graph-breaks export runs/ --alias-compile-breaks --push http://127.0.0.1:9091 --job ci\n"
+      "  mlsysim graph-breaks export runs/ --form logfmt >> breaks.log\n"
+      "  mlsysim graph-breaks export --push http://127.0.0.1:9091 --job ci --delete-group\n"
+      "Exit codes: 0 fine, 1 bad input, 5 a server did not take what was sent.",
+      [out] { return compile_export(*out); });
   reading_options(*e, out->read);
   e->get_option("PATH")->required(false);  // not to delete a group
   e->add_flag("--delete-group", out->delete_group,

@@ -8,8 +8,8 @@ namespace mlsysim::cli {
 
 void Program::traffic_commands() {
   auto* t = command(
-      app_, "traffic", "Read recorded requests: lengths, arrivals and shared prefixes",
-      "Examples:\n  mlsysim traffic show trace.jsonl\n  mlsysim traffic import trace.jsonl Llama3_8B H100",
+      app_, "trace", "Read recorded requests: lengths, arrivals and shared prefixes",
+      "Examples:\n  mlsysim trace show trace.jsonl\n  mlsysim trace import trace.jsonl Llama3_8B H100",
       nullptr);
   const auto asked = std::make_shared<TrafficRequest>();
   const auto file = [asked](CLI::App& app) {
@@ -24,9 +24,9 @@ void Program::traffic_commands() {
   };
   auto* show = command(
       *t, "show", "Show fitted distributions of a trace and what resolvers take from it",
-      "Examples:\n  mlsysim traffic show trace.jsonl\n  mlsysim traffic show azure.csv --verbose\n"
-      "  mlsysim eval Llama3_8B H100 --traffic-file trace.jsonl\n"
-      "  mlsysim resolver run InFlightBatchingModel --workload Llama3_8B --hardware H100 --traffic-file "
+      "Examples:\n  mlsysim trace show trace.jsonl\n  mlsysim trace show azure.csv --verbose\n"
+      "  mlsysim eval Llama3_8B H100 --request-trace trace.jsonl\n"
+      "  mlsysim resolver run InFlightBatchingModel --workload Llama3_8B --hardware H100 --request-trace "
       "azure.csv\n"
       "Laws keep the mean and the deviation of the file; the distance (Kolmogorov-Smirnov) says what their "
       "shape is worth.",
@@ -34,8 +34,8 @@ void Program::traffic_commands() {
   file(*show);
   auto* import =
       command(*t, "import", "Write a plan that has the requests of a trace",
-              "Examples:\n  mlsysim traffic import trace.jsonl Llama3_8B H100 > trace_plan.yaml\n"
-              "  mlsysim traffic import azure.csv Llama3_70B H100",
+              "Examples:\n  mlsysim trace import trace.jsonl Llama3_8B H100 > trace_plan.yaml\n"
+              "  mlsysim trace import azure.csv Llama3_70B H100",
               [asked] { return traffic_import(*asked); }, {Place::none, Place::model, Place::machine});
   file(*import);
   demand(*import, "MODEL", asked->model, "a model of the zoo or a file with one");
