@@ -338,17 +338,31 @@ std::vector<LimitAt> limits_at(const Subject& subject, std::span<const ServiceLi
   std::vector<LimitAt> out;
   if (limits.empty()) return out;
   const auto values = subject.entry(subject.point);
+  const auto number = [&](std::string_view name) -> const double* {
+    const auto* f = find_field(subject.entry.results, name);
+    return f == nullptr ? nullptr : &values[static_cast<std::size_t>(f - subject.entry.results.data())];
+  };
+  // What does not fit, or falls behind, keeps no limit.
+  std::string not_served;
+  if (const double* x = number("memory_shortfall"); x != nullptr && *x > 0)
+    not_served = fmt::format("not served, {} short of memory", pretty(AnyQuantity(Data<>::from_base(*x)), 3));
+  else if (const double* over = number("overload"); over != nullptr && *over > 0)
+    not_served = "not served, more requests arrive than leave";
   for (const auto& limit : limits) {
-    const auto* f = find_field(subject.entry.results, limit.result());
-    if (f == nullptr)
+    const double* x = number(limit.result());
+    if (x == nullptr)
       throw InputError({.id = "mlsysim.cli.317",
                         .message = fmt::format("nothing holds the limit '{}' here", limit.text()),
                         .key = limit.time,
                         .found = fmt::format("no {} of {}", limit.result(), subject.title),
                         .expected = "a served model, and a mean where the load is a burst",
                         .hint = "leave out the limit, or state a load: --concurrency or --rate"});
-    const double x = values[static_cast<std::size_t>(f - subject.entry.results.data())];
-    out.push_back({limit.text(), pretty(AnyQuantity(Time<>::from_base(x)), 3), x <= limit.most.base()});
+    out.push_back({.limit = limit.text(),
+                   .found = not_served.empty() ? pretty(AnyQuantity(Time<>::from_base(*x)), 3) : not_served,
+                   .result = std::string(limit.result()),
+                   .most = limit.most.base(),
+                   .value = *x,
+                   .met = not_served.empty() && *x <= limit.most.base()});
   }
   return out;
 }
@@ -366,6 +380,10 @@ bool all_met(std::span<const LimitAt> limits) {
 
 namespace {
 
+nlohmann::ordered_json json_of(const LimitAt& l) {
+  return {{"found_ms", 1e3 * l.value}, {"words", l.found}, {"met", l.met}};
+}
+
 /// Says below the verdict of a comparison whether both sides keep the limits; nothing without limits.
 std::string with_limits(std::string text, std::span<const LimitAt> first, std::span<const LimitAt> second,
                         const RenderOptions& options) {
@@ -374,9 +392,10 @@ std::string with_limits(std::string text, std::span<const LimitAt> first, std::s
     auto whole = nlohmann::ordered_json::parse(text);
     auto& all = whole["limits"] = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < first.size(); ++i)
-      all.push_back({{"limit", first[i].limit},
-                     {"first", {{"found", first[i].found}, {"met", first[i].met}}},
-                     {"second", {{"found", second[i].found}, {"met", second[i].met}}}});
+      all.push_back({{"result", first[i].result},
+                     {"most_ms", 1e3 * first[i].most},
+                     {"first", json_of(first[i])},
+                     {"second", json_of(second[i])}});
     return detail::json_document(whole);
   }
   if (options.format == OutputFormat::csv) return text;
@@ -421,7 +440,11 @@ Answer compare_question(ScenarioRequest request, const CompareRequest& asked, co
   }
   const auto first = limits_at(from.subject, request.limits), second = limits_at(to.subject, request.limits);
   Answer out{with_limits(std::move(text), first, second, options)};
-  if (!all_met(first) || !all_met(second)) out.exit = Exit::assertion_failed;
+  if (all_met(first) && all_met(second)) return out;
+  out.exit = Exit::assertion_failed;
+  if (options.format == OutputFormat::csv)
+    out.diagnostics = fmt::format("mlsysim: limits, first: {}\nmlsysim: limits, second: {}\n",
+                                  words_of(first), words_of(second));
   return out;
 }
 

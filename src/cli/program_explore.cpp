@@ -166,6 +166,13 @@ Answer Program::compare() {
                       .found = fmt::format("--interval {} beside a file", scenario_.interval),
                       .expected = "two configurations: MODEL HARDWARE RESULT --with NAME=VALUE",
                       .hint = "mlsysim validate --tables lists how far predictions are from measurements"});
+  if (!scenario_.limits.empty())
+    throw InputError({.id = "mlsysim.cli.372",
+                      .message = "measurements against predictions hold no limits",
+                      .key = scenario_.limits.front().time,
+                      .found = fmt::format("'{}' beside a file", scenario_.limits.front().text()),
+                      .expected = "two configurations: MODEL HARDWARE --with NAME=VALUE",
+                      .hint = "leave out the limit"});
   compare_measured_.against = compare_.against.front();
   return compare_measured(compare_measured_, render_);
 }

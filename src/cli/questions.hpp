@@ -35,7 +35,9 @@ struct AskedSubject {
 
 /// A limit on a time of a request, beside what is predicted.
 struct LimitAt {
-  std::string limit, found;  ///< "p99 ttft <= 2 s", "1.29 s"
+  std::string limit, found;  ///< "p99 ttft <= 2 s", "1.29 s"; or why no time holds: "61.8 GB short of memory"
+  std::string result;        ///< "p99_ttft"
+  double most = 0, value = 0;  ///< [s]
   bool met = false;
 };
 /// @throws InputError where the subject has no such time: it is no served model, or at a load without it

@@ -155,11 +155,71 @@ def test_limits_hold_in_comparisons_and_reports(run):
     between = sum(itl.values()) / 2
     done = run(*words, "--itl", f"{between} ms", "-o", "json")
     limit = done.json()["limits"][0]
+    assert limit["result"] == "itl" and limit["first"]["found_ms"] == pytest.approx(itl["first"], rel=1e-6)
     assert done.code == 3 and (limit["first"]["met"], limit["second"]["met"]) == (False, True)
     assert run(*words, "--itl", f"{max(itl.values()) * 1.01} ms").code == 0
     report = ["report", "Llama3_70B", "H100", *words[4:], "-o", "md"]
     assert run(*report, "--itl", f"{between} ms").code == 3 and run(*report, "--itl", f"{max(itl.values()) * 1.01} ms").code == 0
     assert "limits" not in run(*words, "-o", "json").json()
+
+
+@pytest.mark.parametrize("words, limits", [
+    (["GPT_OSS_120B", "--on", "H200", "--rate", "55.5/s", "--seq-len", "1000", "--output-tokens", "256"], {"itl_ms": 60, "ttft_ms": 300}),
+    (["Llama3_8B", "--on", "A10G", "--rate", "17.9/s", "--seq-len", "200", "--output-tokens", "2"], {"ttft_ms": 3000}),
+    (["GPT2", "--on", "L4", "--rate", "28.9/s", "--seq-len", "200", "--output-tokens", "64"], {"ttft_ms": 300}),
+    (["DeepSeek_V3", "--on", "B200", "--rate", "45.4/s", "--seq-len", "200", "--output-tokens", "256"], {"itl_ms": 100})])
+def test_a_size_keeps_the_limits_that_it_was_asked_for(run, words, limits):
+    """Several states of a replica may have one rate, where a step gets longer by a jump."""
+    asked_for = [word for name, most in limits.items() for word in ("--" + name.removesuffix("_ms"), f"{most} ms")]
+    code, answer = asked(run, "size", *words, *asked_for)
+    assert code == 0 and all(answer["best"][name] <= most * (1 + 1e-4) for name, most in limits.items()), answer["best"]
+
+
+def test_stated_degrees_are_the_only_ones(run):
+    for words, name, degree in ((["Llama3_8B", "--on", "H100"], "tp", 4), (["Llama3_8B", "--on", "H100"], "pp", 2), (["Mixtral_8x7B", "--on", "H200"], "ep", 8)):
+        code, answer = asked(run, "size", *words, f"--{name}-size", str(degree), "--rate", "5/s", *LENGTHS)
+        assert code == 0 and {plan[f"{name}_size"] for plan in (answer["best"], *answer["others"])} == {degree}
+
+
+def test_a_format_that_a_machine_lacks_is_no_plan_there(run):
+    both = asked(run, "size", "Llama3_8B", "--on", "A100", "--rate", "5/s", "--precisions", "bf16,fp8", *LENGTHS)[1]
+    assert both["best"]["precision"] == "bf16"
+    decided = asked(run, "decide", "Llama3_8B", "--on", "A100,H100", "--rate", "5/s", "--precisions", "bf16,fp8", *LENGTHS)[1]
+    assert all(o["meets_limits"] for o in decided["options"])
+    code, none = asked(run, "size", "Llama3_8B", "--on", "A100", "--rate", "5/s", "--precisions", "fp8", *LENGTHS)
+    assert code == 2 and none["feasible"] is False and "fp8" in none["reason"]
+
+
+def test_attention_over_long_caches_is_measured(run):
+    words = ["decide", "Llama3_8B", "--on", "H100,A100", "--rate", "20/s", "--seq-len", "32000", "--itl", "50ms", "--output-tokens", "500"]
+    answer = asked(run, *words)[1]
+    kernels = [n["kernel"] for n in answer["next"]]
+    assert [k["size"] for k in kernels if k["table"] == "attention"]
+    for size in (k["size"] for k in kernels if k["table"] == "attention"):
+        assert size["batch"] >= 1 and 32000 <= size["context"] <= 32500 and size["head_dim"] == 128
+    left = [answer["regret"]["most"], *(n["regret_left"] for n in answer["next"])]
+    assert left == sorted(left, reverse=True) and (len(left) < 2 or left[-1] < left[-2])
+
+
+def test_what_does_not_fit_or_falls_behind_meets_no_limit(run):
+    for words in (["Llama3_70B", "H100", "--tp-size", "1"], ["Llama3_8B", "H100", "--rate", "100/s"]):
+        assert run("report", *words, "--ttft", "1s", "-o", "md").code == 3
+        done = run("compare", *words[:2], "H200", *words[2:], "--ttft", "1s", "-o", "json")
+        assert done.code == 3 and done.json()["limits"][0]["first"]["met"] is False
+
+
+def test_what_a_question_does_not_use_is_refused(refused):
+    training = ["size", "Llama3_8B", "--on", "H100", "--tokens", "15T", "--within", "90 d", "--batch-size", "2048"]
+    refused(*training, "--ttft", "2s", parts=["mlsysim.explore.260"])
+    refused(*training, "--disaggregated", parts=["mlsysim.explore.260"])
+    refused("size", "Llama3_8B", "--on", "H100", "--rate", "5/s", "--batch-size", "8", parts=["mlsysim.cli.240"])
+    refused("size", "Llama3_8B", "--on", "H100", "--rate", "5/s", "--measurand", "token_time", parts=["mlsysim.cli.370"])
+    refused("decide", "Llama3_8B", "--on", "H200,h200", "--rate", "5/s", parts=["mlsysim.cli.373"])
+
+
+def test_clusters_of_racks_are_sized(run):
+    code, answer = asked(run, "size", "Llama3_8B", "--on", "GB200_NVL72_x8", "--rate", "100/s", *LENGTHS)
+    assert code == 0 and answer["best"]["devices"] % 4 == 0
 
 
 def test_a_price_changes_the_choice_where_the_flip_point_says(run):

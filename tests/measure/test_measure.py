@@ -113,7 +113,7 @@ def test_points_of_a_decision_are_those_of_the_device(tmp_path):
 
 
 @pytest.mark.parametrize("text, said", [
-    ("{", "no JSON"), ("[]", "no list of points"), (request(), "no list of points"), (request(1), "no list of points"),
+    ("{", "no JSON"), ("[]", "no list of points"), (request(), "no points"), (request(1), "no list of points"),
     (request({**PRODUCT, "op": "mv"}), "gemm mv"), (request({**PRODUCT, "table": ["gemm"]}), "expected one of"),
     (request({**PRODUCT, "size": {"m": 1}}), "m, n, k"), (request({**PRODUCT, "size": [1]}), "m, n, k"),
     *((request({**PRODUCT, "size": {"m": value, "n": 1, "k": 1}}), "whole number") for value in (0, -1, 1.5, True, "1", None, 1e300, float("inf"), float("nan"))),

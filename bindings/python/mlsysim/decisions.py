@@ -227,6 +227,9 @@ def decide(model, on, rate=None, *, price=None, **options):
                                id="mlsysim.python.262")
         prices[name] = rent
     names = [_core._machine_name(_scenario(model, machine, options)) for machine in on]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise _input_error("a machine is asked about twice", key="on", found=", ".join(names), expected=f"{', '.join(sorted(twice))} once",
+                           id="mlsysim.python.265")
     if unknown := prices.keys() - set(names):
         raise _input_error("there is a price for a machine that is not asked about", key="price", found=", ".join(sorted(unknown)),
                            expected=", ".join(names), id="mlsysim.python.261")

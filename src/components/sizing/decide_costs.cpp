@@ -102,7 +102,10 @@ Regret certified(std::vector<Costs>& costs, const ErrorBox& box, std::size_t mos
 
 QuotientRange quotient_range(std::vector<Costs>& costs, const ErrorBox& box, std::size_t i) {
   if (i == 0) return {};
-  if (costs[0].at(1).cost == 0) return {.low = 0, .high = std::numeric_limits<double>::infinity()};
+  constexpr double without_end = std::numeric_limits<double>::infinity();
+  // A choice that costs nothing is told from all that cost something.
+  if (costs[0].at(1).cost == 0)
+    return {.low = costs[i].at(1).cost > 0 ? without_end : 0, .high = without_end};
   const auto cost = [&](std::size_t k, double factor) { return costs[k].at(factor).cost; };
   if (costs[i].device() == costs[0].device()) {
     constexpr int steps = 32;

@@ -76,9 +76,10 @@ std::optional<KernelPoint> product_point(const OperatorRow& row, Precision preci
 
 /// The attention of a row as a point. @param heads of a device
 std::optional<KernelPoint> attention_point(const OperatorRow& row, double heads, bool trains) {
-  const double batch = std::round(row.shape.copies / heads);
-  const bool whole = batch >= 1 && std::fabs(batch * heads - row.shape.copies) < 1e-6 * row.shape.copies;
-  if (!whole || (!trains && row.shape.m != 1)) return std::nullopt;
+  // Keys and values of latents are one; no fused kernel has wider heads.
+  constexpr double widest = 256;
+  if (row.shape.k > widest || (!trains && row.shape.m != 1)) return std::nullopt;
+  const double batch = std::max(1.0, std::round(row.shape.copies / heads));
   return KernelPoint{"attention",
                      trains ? "forward_backward" : "decode",
                      {{"batch", batch},
@@ -194,7 +195,11 @@ void add_measurements(const std::vector<DecideOption>& options, std::vector<Cost
          .regret = left_by(left)});
   }
   // Points that leave the regret as it is tell nothing about the choice.
-  while (!out.next.empty() && !(out.next.back().regret < out.regret * (1 - 1e-9))) out.next.pop_back();
+  const auto lowers = [&] {
+    const double before = out.next.size() > 1 ? out.next.rbegin()[1].regret : out.regret;
+    return out.next.back().regret < before * (1 - 1e-9);
+  };
+  while (!out.next.empty() && !lowers()) out.next.pop_back();
 }
 
 }  // namespace detail

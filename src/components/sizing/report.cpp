@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string_view>
 
 namespace mlsysim {
 namespace {
@@ -25,11 +27,17 @@ bool trains(const SizedPlan& p) { return p.scenario.mode == Mode::train; }
 
 std::string money(double x) { return x < 100 ? fmt::format("{:.3g}", x) : fmt::format("{:.0f}", x); }
 
-/// "40 H200 = 5 replicas of 8 (tp 8)"
+/// "40 H200 = 5 replicas of 8 (tp 8)", "2 DGX_H100 (16 devices) = 2 replicas of 8 (tp 8)"
 std::string devices_words(const SizedPlan& p, const std::string& machine) {
-  if (p.prefill.workers > 0) return fmt::format("{:g} {} = {}", p.devices, machine, p.degrees());
+  const Fleet* fleet = p.scenario.fleet;
+  const auto bought =
+      fleet == nullptr
+          ? fmt::format("{:g} {}", p.devices, machine)
+          : fmt::format("{:g} {} ({:g} devices)", std::ceil(p.devices / fleet->node->accelerators_per_node),
+                        machine, p.devices);
+  if (p.prefill.workers > 0) return fmt::format("{} = {}", bought, p.degrees());
   const double each = p.replica_devices();
-  return fmt::format("{:g} {} = {:g} {} of {:g} ({})", p.devices, machine, p.replicas,
+  return fmt::format("{} = {:g} {} of {:g} ({})", bought, p.replicas,
                      p.replicas == 1 ? "replica" : "replicas", each, p.degrees());
 }
 
@@ -450,8 +458,9 @@ std::string render(const DecideQuestion& q, const DecideAnswer& a, const RenderO
   if (a.options.size() > 1 && a.options[1].meets_limits())
     out += fmt::format("{} (certified in {} parts)\n", regret_words(a),
                        a.certificate.size() + a.same_device.size());
+  std::set<std::string_view> said;  // of machines with one device once
   for (const auto& o : a.options)
-    if (o.meets_limits() && !o.size->class_figures.empty())
+    if (o.meets_limits() && !o.size->class_figures.empty() && said.insert(o.size->class_figures).second)
       out += "not measured: " + o.size->class_figures + "\n";
   out += "\n" + render(table, options);
   if (const auto changes = changes_of(a); !changes.empty()) {

@@ -200,7 +200,7 @@ Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
       const auto most = unit.most();
       if (!(most.rate > 0)) {
         nearest.take(most.missing, most.nearest, d,
-                     most.missing >= 1e9
+                     most.short_of_memory
                          ? "more devices for a replica, a narrower format, or devices with more memory"
                          : fmt::format("a limit {:.3g} times as long, or another machine", most.missing));
         continue;
@@ -232,6 +232,9 @@ Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
       plan.scenario.arrival_rate = RequestRate<>::from_base(q.rate.base() / units);
       plans.push_back(std::move(plan));
     } catch (const DomainError&) {  // degrees that do not divide the model or the devices
+    } catch (const LookupError& error) {
+      if (!d.precision) throw;  // a format that the device does not have
+      nearest.take(detail::NearestPlan::kNone, error.facts().message, d, "formats that the device has");
     } catch (const InputError&) {
       if (out.plans == 0 && d.devices() == 1) throw;  // of the question, not of the degrees
     }
@@ -262,6 +265,21 @@ std::string SizedPlan::degrees() const {
                      detail::words_of(prefill.each), replicas, own);
 }
 
+namespace {
+
+/// Limits of requests say nothing of a run.
+void refuse_limits_of_requests(const SizeQuestion& q) {
+  if (q.limits.empty() && !q.disaggregated) return;
+  throw InputError({.id = "mlsysim.explore.260",
+                    .message = "a training run has no requests",
+                    .key = q.limits.empty() ? "disaggregated" : q.limits.front().time,
+                    .found = q.limits.empty() ? "prefill workers" : q.limits.front().text(),
+                    .expected = "tokens and the time in which the run must end",
+                    .hint = "leave it out, or ask for a rate of requests"});
+}
+
+}  // namespace
+
 Outcome<SizeAnswer> size(const SizeQuestion& q) {
   if (q.scenario.workload == nullptr)
     throw InputError({.id = "mlsysim.explore.185",
@@ -272,6 +290,7 @@ Outcome<SizeAnswer> size(const SizeQuestion& q) {
                       .hint = "name a model of the zoo"});
   SizeQuestion bounded = q;
   bounded.most_devices = std::min(q.most_devices, Machines(q.scenario).there_are());
+  if (detail::trains(q)) refuse_limits_of_requests(q);
   return detail::trains(q) ? detail::size_training(bounded) : size_serving(bounded);
 }
 

@@ -126,6 +126,10 @@ class Copies {
     return out;
   } catch (const DomainError&) {
     return std::nullopt;
+  } catch (const LookupError&) {
+    if (!degrees_.precision) throw;  // a format that the device does not have
+    if (!refusal_) refusal_ = std::current_exception();
+    return std::nullopt;
   } catch (const InputError&) {
     if (!refusal_) refusal_ = std::current_exception();
     return std::nullopt;

@@ -174,11 +174,14 @@ std::string json(std::span<const TableResult> results) {
          {"without", without},
          {"worst", worst}});
   }
-  return detail::json_document(Json({{"schema", "mlsysim/validation@1"}, {"tables", tables}}));
+  const auto line = verdict(results);
+  return detail::json_document(Json({{"schema", "mlsysim/validation@1"},
+                                     {"verdict", line.substr(0, line.find('\n'))},
+                                     {"tables", tables}}));
 }
 
 std::string markdown(std::span<const TableResult> results, const RenderOptions& options) {
-  std::string out = render(overview(results, OutputFormat::markdown), options);
+  std::string out = verdict(results) + "\n" + render(overview(results, OutputFormat::markdown), options);
   for (const auto& r : results) {
     out += fmt::format("\n## {}\n\n{}. Source: `{}`.{}\n", r.table->name, r.table->title, r.table->reference,
                        r.table->note.empty() ? "" : " " + r.table->note);

@@ -354,8 +354,13 @@ Answer report(const ScenarioRequest& request, const ReportRequest& asked, const 
     other = changed_subject(request, asked.with).built;
   const auto built = scenario_of(request);
   auto page = report_page(built.scenario, other ? &other->scenario : nullptr, built.assumptions);
-  std::vector<LimitAt> limits = limits_at(subject_of(built.scenario), request.limits);
+  auto limits = limits_at(subject_of(built.scenario), request.limits);
   if (!limits.empty()) page.answer += fmt::format(" Limits: {}.", words_of(limits));
+  if (other && !limits.empty()) {
+    auto others = limits_at(subject_of(other->scenario), request.limits);
+    page.answer += fmt::format(" Limits of the other: {}.", words_of(others));
+    std::move(others.begin(), others.end(), std::back_inserter(limits));
+  }
   add_records(asked, page);
   if (!asked.pipeline.empty())
     page.parts.push_back(

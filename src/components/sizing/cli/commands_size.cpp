@@ -94,7 +94,17 @@ Asked ask(ScenarioRequest request, const SizeRequest& asked) {
     return machine_name(scenario_of(on_machine(machine)).scenario);
   };
   std::vector<std::string> names;
-  for (const auto& machine : asked.on) names.push_back(name_of(machine));
+  for (const auto& machine : asked.on) {
+    auto name = name_of(machine);
+    if (std::ranges::find(names, name) != names.end())
+      throw InputError({.id = "mlsysim.cli.373",
+                        .message = fmt::format("'{}' is asked about twice", name),
+                        .key = "--on",
+                        .found = fmt::format("{}", fmt::join(asked.on, ", ")),
+                        .expected = "each machine once",
+                        .hint = "leave one out"});
+    names.push_back(std::move(name));
+  }
   const auto prices = prices_of(asked.prices, name_of, {names.begin(), names.end()});
   Asked out;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -140,7 +150,15 @@ std::string notes_of(const std::vector<BuiltScenario>& machines) {
 
 /// The measurements of the zoo with those of the user, where there are any; says what these are.
 std::optional<ErrorBook> book_of(const SizeRequest& asked, std::string& rests_on) {
-  if (asked.measured.against.empty()) return std::nullopt;
+  if (asked.measured.against.empty()) {
+    if (asked.measured.measurand.empty()) return std::nullopt;
+    throw InputError({.id = "mlsysim.cli.370",
+                      .message = "a measurand says what a file measures",
+                      .key = "--measurand",
+                      .found = fmt::format("--measurand {} without --measured", asked.measured.measurand),
+                      .expected = "--measured FILE beside it",
+                      .hint = "leave it out, or name the file"});
+  }
   auto groups = ErrorBook::standard().groups();
   for (auto& own : measured_groups(asked.measured)) {
     if (!own.unmeasured)
@@ -185,6 +203,13 @@ Answer decide_question(const ScenarioRequest& request, const SizeRequest& asked,
                             .mark = "mlsysim"};
   if (!target.file.empty()) files::check_target(target.file, how);
   const files::WriteHow of_points{.replace = how.replace, .mark = "mlsysim/measure-request@1"};
+  if (!asked.points.empty() && asked.points == target.file)
+    throw InputError({.id = "mlsysim.cli.371",
+                      .message = "the page and the points are two files",
+                      .key = "--points",
+                      .found = fmt::format("'{}' twice", asked.points),
+                      .expected = "another name for one of them",
+                      .hint = "e.g. --points points.json"});
   if (!asked.points.empty()) files::check_target(asked.points, of_points);
   const Asked q = ask(request, asked);
   DecideQuestion question{.ask = q.question, .machines = {}};
@@ -194,8 +219,12 @@ Answer decide_question(const ScenarioRequest& request, const SizeRequest& asked,
   if (book) question.ask.book = &*book;
   const auto found = decide(question);
   if (!found) return refused(*found.why(), options);
-  const auto notes = notes_of(q.machines) + rests_on;
-  if (!asked.points.empty()) files::write(asked.points, measure_points(found.value()), of_points);
+  auto notes = notes_of(q.machines) + rests_on;
+  if (!asked.points.empty() && found.value().next.empty())
+    notes +=
+        fmt::format("mlsysim: note: no kernel makes this choice surer: '{}' is not written\n", asked.points);
+  else if (!asked.points.empty())
+    files::write(asked.points, measure_points(found.value()), of_points);
   if (target.form != "html" && target.file.empty()) return {render(question, found.value(), options), notes};
   const auto page = target.form == "md"
                         ? "<!-- mlsysim decide -->\n\n" +

@@ -29,6 +29,7 @@ void finish(const SizeQuestion& question, SizeAnswer& answer, std::vector<SizedP
 
 /// The plan that misses the limits by the smallest factor, with the miss in words.
 struct NearestPlan {
+  static constexpr double kNone = 1e299;  ///< of a plan that no smaller limit makes possible
   double missing = 1e300;
   std::string words, plan, change;
   void take(double by, std::string what, const Degrees& degrees, std::string would_help);

@@ -6,6 +6,7 @@
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/resolvers/machine.hpp>
 #include <mlsysim/sizing/size.hpp>
+#include <mlsysim/specs/detail/divisor.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -97,6 +98,7 @@ class Machines {
     fleet.name = nodes > 1 ? fmt::format("{:g} x {}", nodes, node_->name) : node_->name;
     fleet.count = nodes;
     fleet.stated_accelerators.reset();
+    join(fleet.levels, nodes);
     s.fleet = &fleet;
     return s;
   }
@@ -114,6 +116,17 @@ class Machines {
   [[nodiscard]] std::shared_ptr<const void> keep() const { return fleets_; }
 
  private:
+  /// Levels that join so many nodes: as many peers as divide them, what is left at the last level.
+  static void join(std::vector<LinkLevel>& levels, double nodes) {
+    double left = nodes;
+    for (auto& level : levels) {
+      level.peers = divisor_at_most(std::min(level.peers, left), left);
+      left /= level.peers;
+    }
+    if (!levels.empty()) levels.back().peers *= left;
+    std::erase_if(levels, [](const LinkLevel& level) { return level.peers <= 1; });
+  }
+
   Scenario base_;
   const Node* node_ = nullptr;
   std::shared_ptr<std::deque<Fleet>> fleets_ = std::make_shared<std::deque<Fleet>>();
@@ -130,7 +143,10 @@ inline std::vector<double> degrees_up_to(double most, double also = 0) {
 inline double devices_of_a_node(Machines& machines) {
   double devices = 0;
   Notes quiet;
-  const ResolvedScenario r(machines.on(1, &devices), quiet);
+  Scenario one = machines.on(1, &devices);  // whose degrees may take more than one
+  one.tp_size.reset();
+  one.pp_size = one.ep_size = one.cp_size = 1;
+  const ResolvedScenario r(one, quiet);
   return shipped_node(machines.device(), 65536, quiet).accelerators_per_node;
 }
 
@@ -160,6 +176,7 @@ class ServedUnit {
     std::string limited_by;
     std::string nearest;  ///< where no rate is served: what is missing
     double missing = 0;   ///< by what factor
+    bool short_of_memory = false;
   };
   /// The highest rate within the limits.
   [[nodiscard]] Most most(double factor = 1) const {
@@ -169,6 +186,7 @@ class ServedUnit {
       out.nearest = fmt::format("needs {} of {} on each device", pretty(AnyQuantity(idle.memory.total), 3),
                                 pretty(AnyQuantity(idle.memory.capacity), 3));
       out.missing = 1e9 * (idle.memory.total / idle.memory.capacity);
+      out.short_of_memory = true;
       return out;
     }
     if (const auto* limit = broken(idle, factor); limit != nullptr) {
@@ -178,46 +196,48 @@ class ServedUnit {
       out.missing = value / limit->most.base();
       return out;
     }
-    // Bisects the number of requests that decode at once, since the rate follows from it.
-    const auto decoding = [&](double requests) { return evaluate_decoding(problem_, requests); };
-    const auto overloaded = at(2 * idle.steady.capacity.base());
-    const double full = overloaded.steady.running_requests;
-    double low = 0, high = full;
-    double rate = idle.steady.capacity.base() * (1 - 1e-6);
-    const ServiceLimit* why = broken(decoding(full), factor);
-    if (why == nullptr) {
-      out.rate = rate / factor;
-      out.limited_by = idle.steady.max_active_requests < 65536 ? "the cache" : "arithmetic";
-      return out;
-    }
-    constexpr double close = 1e-5;
-    while (high - low > close * high) {
-      const double middle = 0.5 * (low + high);
-      const auto e = decoding(middle);
-      if (const auto* limit = broken(e, factor); limit != nullptr) {
-        high = middle;
-        why = limit;
-      } else {
-        low = middle;
-        rate = e.steady.request_throughput.base();
-      }
-    }
-    // Where a step gets longer by a jump, the rate falls beyond it: a higher rate may be met with fewer that
-    // decode.
     const auto met = [&](double x) {
       const auto e = at(x);
       return e.steady.overload <= RequestRate<>() && broken(e, factor) == nullptr;
     };
-    constexpr double next = 1.001;
-    if (double more = idle.steady.capacity.base(); low > 0 && met(rate * next)) {
-      rate *= next;
-      while (more - rate > close * more) {
-        const double middle = 0.5 * (rate + more);
-        (met(middle) ? rate : more) = middle;
+    constexpr double close = 1e-5, next = 1.001;
+    const auto between = [&](double below, double above) {
+      while (above - below > close * above) {
+        const double middle = 0.5 * (below + above);
+        (met(middle) ? below : above) = middle;
+      }
+      return below;
+    };
+    const double capacity = idle.steady.capacity.base();
+    double rate = capacity * (1 - 1e-6);
+    const double full = at(2 * capacity).steady.running_requests;
+    const ServiceLimit* why = broken(evaluate_decoding(problem_, full), factor);
+    if (why != nullptr) {
+      // The number of requests that decode at once is halved, since the rate follows from it.
+      double low = 0, high = full;
+      rate = 0;
+      while (high - low > close * high) {
+        const double middle = 0.5 * (low + high);
+        const auto e = evaluate_decoding(problem_, middle);
+        if (const auto* limit = broken(e, factor); limit != nullptr) {
+          high = middle;
+          why = limit;
+        } else {
+          low = middle;
+          rate = e.steady.request_throughput.base();
+        }
       }
     }
-    out.rate = low > 0 ? rate / factor : 0;
-    out.limited_by = why->text();
+    // Where a step gets longer by a jump, several states have one rate: what holds is the state at the rate.
+    if (rate > 0 && why != nullptr && met(rate * next))
+      rate = between(rate * next, capacity);
+    else if (!met(rate))
+      rate = between(0, rate);
+    if (why == nullptr) why = broken(at(rate * next), factor);
+    out.rate = rate / factor;
+    out.limited_by = why != nullptr                            ? why->text()
+                     : idle.steady.max_active_requests < 65536 ? "the cache"
+                                                               : "arithmetic";
     out.nearest = out.limited_by;
     out.missing = 1;
     return out;

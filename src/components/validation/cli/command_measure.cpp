@@ -202,6 +202,13 @@ Answer concluded(const MeasureRequest& request, const RenderOptions& options) {
   auto paths = request.zoo;
   paths.push_back((out / "zoo").string());
   add_zoo_paths(paths);
+  // Kernels of a decision may say too little of a machine that the zoo does not know: their tables stay.
+  if (!request.points.empty() &&
+      (zoo().find<HardwareNode>(hardware) == nullptr || machine.at("fitted").empty()))
+    return {fmt::format(
+        "{} kernels were measured; their tables are in {}/tables. They describe no machine: name one of "
+        "the zoo with --hardware, or measure the plan without --points.\n",
+        machine.at("points").get<int>(), request.out)};
   if (zoo().find<HardwareNode>(hardware) == nullptr)
     throw InputError(
         {.id = "mlsysim.cli.193",

@@ -223,6 +223,8 @@ def asked_points(path) -> list:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: found no JSON ({error}), expected a file of mlsysim decide --points") from None
     points = asked.get("points") if isinstance(asked, dict) and asked.get("schema") == "mlsysim/measure-request@1" else None
+    if points == []:
+        raise ValueError(f"{path}: found no points, expected a kernel or more: nothing that decide could measure makes the choice surer")
     if not isinstance(points, list) or not points or not all(isinstance(p, dict) for p in points):
         raise ValueError(f"{path}: found no list of points, expected a file of mlsysim decide --points (schema mlsysim/measure-request@1)")
     out = []
@@ -889,7 +891,11 @@ def measure_all(args, torch, kind, power) -> int:
     output.text("../zoo/models.yaml", model_entries(source))
     output.text("../zoo/sources.yaml", 'schema: mlsysim/references@1\nentries:\n- {key: own-measurement, text: "measure.py on this machine"}\n')
     abilities = {name for name, there in (("accelerator", device.accelerator), ("fp8", device.fp8), ("power", power.source)) if there}
-    todo = available(points_on(asked, hardware), abilities) if asked else [shrunk(p) if cpu else p for p in available(POINTS, abilities)]
+    wanted = points_on(asked, hardware) if asked else [shrunk(p) if cpu else p for p in POINTS]
+    todo = available(wanted, abilities)
+    for p in wanted if asked else ():
+        if p not in todo:
+            print(f"left out: {p.name} needs {p.needs}, which this machine lacks")
     todo = [p for p in todo if p.op != POINTS[0].op]
     planned, spent, expected, pace, rates = len(todo), 0.0, 0.0, 1.0, {}
     if before:
