@@ -4,7 +4,6 @@
 #include "commands.hpp"
 
 #include <mlsysim/reflect/describe.hpp>
-#include <mlsysim/request_trace/traffic.hpp>
 
 #include <span>
 #include <string>
@@ -14,8 +13,9 @@ namespace mlsysim::cli {
 
 struct TrafficRequest {
   std::string file;
-  std::string model, hardware;  ///< of a plan; may be empty elsewhere
-  TrafficHow how;
+  std::string model, hardware;      ///< of a plan; may be empty elsewhere
+  double block_tokens = 512;        ///< of a hash of Mooncake's traces
+  double characters_per_token = 0;  ///< of files that hold texts; 0: they are refused
 };
 
 /// Lengths, arrivals and prefixes of a file with their laws, and what resolvers take of them.

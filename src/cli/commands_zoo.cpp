@@ -1,8 +1,7 @@
 #include "commands.hpp"
+#include "schemas.hpp"
 
 #include <mlsysim/engine/plan_file.hpp>
-#include <mlsysim/ops/events/exporters.hpp>
-#include <mlsysim/ops/graph_breaks/ingest.hpp>
 #include <mlsysim/report/zoo_report.hpp>
 #include <mlsysim/specs/releases.hpp>
 #include <mlsysim/units/detail/json_text.hpp>

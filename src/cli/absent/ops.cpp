@@ -3,9 +3,7 @@
 #include "absent.hpp"
 
 #include "../observed.hpp"
-
-#include <mlsysim/ops/events/exporters.hpp>
-#include <mlsysim/ops/graph_breaks/ingest.hpp>
+#include "../schemas.hpp"
 
 #include <cstdlib>
 

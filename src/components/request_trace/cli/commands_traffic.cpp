@@ -3,6 +3,7 @@
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/request_trace/traffic.hpp>
 #include <mlsysim/resolver_api/registry.hpp>
 
 #include <fmt/format.h>
@@ -138,7 +139,7 @@ std::string taken_text(const RecordedTraffic& t, const Taken& taken) {
 }  // namespace
 
 Answer traffic_show(const TrafficRequest& request, const RenderOptions& options) {
-  const auto traffic = read_traffic(request.file, request.how);
+  const auto traffic = read_traffic(request.file, {request.block_tokens, request.characters_per_token});
   if (options.format == OutputFormat::json) return {traffic_json(traffic)};
   if (options.format == OutputFormat::csv) return {render(laws_table(traffic, options), options)};
   Answer out{render(laws_table(traffic, options), options) + "\n"};
@@ -148,7 +149,7 @@ Answer traffic_show(const TrafficRequest& request, const RenderOptions& options)
 }
 
 Answer traffic_import(const TrafficRequest& request) {
-  const auto traffic = read_traffic(request.file, request.how);
+  const auto traffic = read_traffic(request.file, {request.block_tokens, request.characters_per_token});
   std::string text = fmt::format("# Requests of {} ({}, {:.0f} of them).\n", traffic.source,
                                  name_of(traffic.format), traffic.requests);
   for (const auto& c : counted_of(traffic))
@@ -196,7 +197,7 @@ std::string take_traffic(const TrafficRequest& request, ScenarioRequest& scenari
     words.insert(words.begin() + 1, rest.begin() + static_cast<std::ptrdiff_t>(before), rest.end());
     return said;
   }
-  const auto traffic = read_traffic(request.file, request.how);
+  const auto traffic = read_traffic(request.file, {request.block_tokens, request.characters_per_token});
   Taken taken;
   const auto fields = describe<Scenario>();
   for (const auto& input : traffic_inputs(traffic)) {

@@ -17,9 +17,9 @@ void Program::traffic_commands() {
            "Mooncake's JSON lines, Azure's CSV, lengths in JSON (also ShareGPT), a result of vllm "
            "bench or genai-perf; "
            "plain or gzip");
-    offer(app, "--block-tokens", asked->how.block_tokens,
+    offer(app, "--block-tokens", asked->block_tokens,
           "tokens of a block of Mooncake's hash_ids (default: 512)", "N");
-    offer(app, "--characters-per-token", asked->how.characters_per_token,
+    offer(app, "--characters-per-token", asked->characters_per_token,
           "takes texts by their length; without it files with texts are refused", "N");
   };
   auto* show = command(
