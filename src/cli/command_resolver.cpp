@@ -6,6 +6,7 @@
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/files/detail/folders.hpp>
+#include <mlsysim/reflect/detail/aliases.hpp>
 #include <mlsysim/report/interval_report.hpp>
 #include <mlsysim/report/resolver_page.hpp>
 #include <mlsysim/resolver_api/registry.hpp>
@@ -40,6 +41,7 @@ std::vector<std::string> inputs_of(const std::vector<std::string>& words) {
       word = key + "=" + words[++i];
     }
     std::replace(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(key.size()), '-', '_');
+    if (word.starts_with("request_trace=")) word.replace(0, word.find('='), canonical_name("request_trace"));
     out.push_back(std::move(word));
   }
   return out;

@@ -20,7 +20,7 @@ ELSEWHERE = {"mlsysim watch http://127.0.0.1:8000/metrics --workload Llama3_8B -
              "mlsysim graph-breaks export --push http://127.0.0.1:9091 --job ci --delete-group",
              "mlsysim ci run predictions.yaml --push http://127.0.0.1:9091 --job nightly",
              "mlsysim ci prune --push http://127.0.0.1:9091 --matrix predictions.yaml",
-             "mlsysim measure --out measured", "mlsysim measure --out measured --deadline 45 --python ~/venv/bin/python",  # these need PyTorch
+             "mlsysim measure --out measured", "mlsysim measure --points points.json --hardware H200", "mlsysim measure --out measured --deadline 45 --python ~/venv/bin/python",  # these need PyTorch
              "mlsysim audit", "mlsysim audit Llama3_70B --precision fp8 --batch-size 16",  # of machines with NVIDIA's driver
              "mlsysim mcp --schemas", "mlsysim mcp --allow ./plans", "mlsysim mcp --http 8000",  # of the Python package
              "mlsysim validate", "mlsysim validate --check", "mlsysim calibrate --engine vllm --table inference/hopper_dense_tpot --table inference/hopper_dense_ttft",
