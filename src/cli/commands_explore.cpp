@@ -342,7 +342,7 @@ std::vector<LimitAt> limits_at(const Subject& subject, std::span<const ServiceLi
     const auto* f = find_field(subject.entry.results, name);
     return f == nullptr ? nullptr : &values[static_cast<std::size_t>(f - subject.entry.results.data())];
   };
-  // What does not fit, or falls behind, keeps no limit.
+  // A replica that does not fit, or falls behind, keeps no limit.
   std::string not_served;
   if (const double* x = number("memory_shortfall"); x != nullptr && *x > 0)
     not_served = fmt::format("not served, {} short of memory", pretty(AnyQuantity(Data<>::from_base(*x)), 3));

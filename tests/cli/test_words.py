@@ -131,8 +131,11 @@ def test_an_axis_under_the_name_of_a_load_is_that_load(run):
 
 
 def test_heads_are_divided_evenly(run):
-    done = run("eval", "Llama3_70B", "H100", "--accelerators", "7")
+    done = run("eval", "Llama3_70B", "H100", "--accelerators", "7", "--tp-size", "7")
     assert done.code == 1 and "mlsysim.catalogue.075" in done.err
+    # 28 heads on 8 devices: the largest part of them that divides both is 4.
+    card = run("eval", "Qwen2.5-7B", "H100", "--accelerators", "8", "-o", "json").json()
+    assert card["p_replicas"] == 2
 
 
 @pytest.mark.parametrize("command", ["pipeline", "resolver"])

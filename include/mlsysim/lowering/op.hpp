@@ -128,21 +128,21 @@ template <class T = double> struct Op {
   T count{1.0};
   T m{0.0}, n{0.0}, k{0.0}, copies{1.0};  ///< extents of a product: copies x (m x k) (k x n)
   // Linear attention: m tokens of a sequence, copies x (k x n) states. Its convolutions: copies sequences.
-  T attended_keys{0.0};          ///< attention: keys that a query sees, mean; 0: all n
-  T group_heads{1.0};            ///< attention: query heads that share a key-value head
-  T searched{0.0};               ///< rows that are searched for their highest values, one a block
-  T biased{0.0};                 ///< product: 1 where a bias is added to its output
-  T merged_matrices{1.0};        ///< product: weight matrices that lie side by side in it
-  T device_experts{0.0};         ///< of a layer of routed experts: how many the device holds
-  T expert_width{0.0};           ///< and the width of one of them there
-  T fewer_products{1.0};         ///< convolution in fp32: multiplications over those of F(2x2, 3x3)
-  Work<T> work;                  ///< multiplies and adds
-  Data<T> memory_bytes;          ///< bytes to and from memory, intermediates on chip
-  Params<T> params;              ///< weights stored for it on this device
-  Data<T> saved_bytes;           ///< activations kept for the backward pass
-  Data<T> recomputed_bytes;      ///< activations that recomputation restores, one execution
-  Data<T> working_set;           ///< activations in and out
-  Data<T> state;                 ///< KV or recurrent state held
+  T attended_keys{0.0};         ///< attention: keys that a query sees, mean; 0: all n
+  T group_heads{1.0};           ///< attention: query heads that share a key-value head
+  T searched{0.0};              ///< rows that are searched for their highest values, one a block
+  T biased{0.0};                ///< product: 1 where a bias is added to its output
+  T merged_matrices{1.0};       ///< product: weight matrices that lie side by side in it
+  T device_experts{0.0};        ///< of a layer of routed experts: how many the device holds
+  T expert_width{0.0};          ///< and the width of one of them there
+  T fewer_products{1.0};        ///< convolution in fp32: multiplications over those of F(2x2, 3x3)
+  Work<T> work;                 ///< multiplies and adds
+  Data<T> memory_bytes;         ///< bytes to and from memory, intermediates on chip
+  Params<T> params;             ///< weights stored for it on this device
+  Data<T> saved_bytes;          ///< activations kept for the backward pass
+  Data<T> recomputed_bytes;     ///< activations that recomputation restores, one execution
+  Data<T> working_set;          ///< activations in and out
+  Data<T> state;                ///< KV or recurrent state held
   Data<T> message;              ///< payload of a collective, per rank (all_gather, reduce_scatter: the whole)
   Data<T> message_back;         ///< payload of the experts' exchange in the backward pass, per rank
   T ranks{1.0};                 ///< participants

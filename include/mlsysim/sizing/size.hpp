@@ -5,9 +5,9 @@
 ///   replicas = max(1, ceil(rate / most_rate_per_replica))        devices = replicas * tp * pp * ep
 ///
 /// most_rate_per_replica: highest rate at which one replica meets all limits, found by bisection [request/s].
-/// Every tp, pp, ep of powers of two is tried, and the whole node, in each format that is named. Training also tries ZeRO, micro-batch,
-/// recomputation. The interval of devices repeats the search with all times scaled by the ends of the
-/// interval of ITL or step time. Assumes that all times grow with the load.
+/// Every tp, pp, ep of powers of two is tried, and the whole node, in each format that is named. Training
+/// also tries ZeRO, micro-batch, recomputation. The interval of devices repeats the search with all times
+/// scaled by the ends of the interval of ITL or step time. Assumes that all times grow with the load.
 /// Example: Llama3_8B on H100, 20 requests/s, 1,024 tokens in, 256 out, p99 TTFT <= 2 s, ITL <= 30 ms: tp 1,
 /// 2 replicas, 2 devices (interval 1 to 2). They serve up to 35.6 requests/s, where ITL limits.
 
