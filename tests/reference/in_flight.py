@@ -438,9 +438,10 @@ REQUEST = dict(
 def answer(**asked):
     s = SimpleNamespace(**{**REQUEST, **asked})
     s.workload, s.device = entry("model", s.model), entry("hardware", s.hardware)
-    s.stored = formats.served(s.workload, s.device, s.precision, s.weight_format, s.weight_bits)
-    s.precision, s.kv_precision = s.stored.precision, s.kv_precision or s.stored.kv
     s.fidelity = s.fidelity or ("operator" if model.has_shape(s.workload) else "textbook")
+    textbook_only = s.fidelity == "textbook"
+    s.stored = formats.served(s.workload, s.device, s.precision, s.weight_format, s.weight_bits, textbook_only)
+    s.precision, s.kv_precision = s.stored.precision, s.kv_precision or s.stored.kv
     if s.fidelity == "textbook":
         engine, passes = NO_ENGINE, TextbookPasses(s)
     else:

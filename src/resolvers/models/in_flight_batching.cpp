@@ -77,13 +77,18 @@ struct OwnDraft {
 void set_own_draft(const In& in, const ServingEngine& engine, InFlightProblem<>& p, Notes& notes) {
   p.own_draft = true;
   const auto own = std::make_shared<OwnDraft>(OwnDraft{detail::own_draft(*in.workload), {}});
+  own->workload.formats.clear();  // those of the model hold
   In d = in;
   d.workload = &own->workload;
   d.draft_model = nullptr;
   d.tp_size = detail::draft_degree(own->workload, in.tp_size, notes);
   d.pp_size = 1;
   Notes quiet;
-  const auto format = served_format(*in.workload, {in.precision, in.weight_format, in.weight_bits},
+  const auto format = served_format(*in.workload,
+                                    {.precision = in.precision,
+                                     .weight_format = in.weight_format,
+                                     .weight_bits = in.weight_bits,
+                                     .from_totals = !p.passes.fidelity_model->lists_operators()},
                                     *in.hardware, nullptr, quiet);
   d.precision = format.precision;
   if (!d.kv_precision) d.kv_precision = format.kv_precision;
