@@ -5,7 +5,8 @@
 /// Nothing of a launch is executed. Each flag is used, or ignored for a stated reason, or contradicts an
 /// assumption. Tables of flags are data: zoo/launch/*.yaml.
 /// Example: `vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-model-len 8192 --port 8000` on H100
-/// gives workload Llama3_70B, accelerators 4, tp_size 4 and seq_len 8192. The port is ignored.
+/// gives workload Llama3_70B, accelerators 4, tp_size 4 and seq_len 8064, beside answers of 128 tokens. The
+/// port is ignored.
 
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/estimate/memory_account.hpp>

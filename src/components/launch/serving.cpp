@@ -4,6 +4,7 @@
 
 #include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/specs/device_name.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
@@ -282,6 +283,19 @@ EngineShares shares_of(Settings& s, LaunchFormat format) {
   return out;
 }
 
+/// Tokens of the answers of a plan, as the scenario of its fields has them.
+double answer_of(const std::map<std::string, std::string>& fields) {
+  const auto is = [&](const char* field, std::string_view text) {
+    const auto at = fields.find(field);
+    return at != fields.end() && at->second == text;
+  };
+  if (const auto given = fields.find("output_tokens"); given != fields.end())
+    return number_of(given->second).value_or(0);
+  const bool burst = is("load", name_of(Load::burst)) ||
+                     (!fields.contains("load") && is("fidelity", name_of(Fidelity::textbook)));
+  return burst ? 0 : UsualRequest::answer;
+}
+
 }  // namespace
 
 void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
@@ -341,12 +355,12 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
     setup.requests = std::max(1.0, *setup.requests * r.copies * r.tp * r.pp / r.devices);
   }
   if (setup.context) {
-    double output = 0;
-    if (const auto given = fields.find("output_tokens"); given != fields.end())
-      output = number_of(given->second).value_or(0);
-    fields["seq_len"] = count_text(std::max(1.0, *setup.context - output));
+    const double answer = answer_of(fields);
+    fields["seq_len"] = count_text(std::max(1.0, *setup.context - answer));
     launch.notes.push_back(
-        "every request is taken to be as long as the engine admits: --seq-len says otherwise");
+        fmt::format("every request is taken to be as long as the engine admits, with {:g} tokens of answer: "
+                    "--seq-len and --output-tokens say otherwise",
+                    answer));
   }
   launch.serving = setup;
 }

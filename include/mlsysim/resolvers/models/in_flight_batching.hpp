@@ -21,6 +21,7 @@
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/specs/system.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/specs/workload.hpp>
 #include <mlsysim/units/unit.hpp>
 
@@ -53,7 +54,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
     const Workload* workload = nullptr;
     const HardwareNode* hardware = nullptr;
     std::optional<double> seq_len{};
-    double output_tokens = 128;
+    double output_tokens = UsualRequest::answer;
     std::optional<RequestRate<>> arrival_rate{};
     std::optional<double> concurrency{}, max_batch_size{}, num_requests{};
     bool equal_lengths = false;
