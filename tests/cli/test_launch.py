@@ -273,3 +273,18 @@ def test_layers_that_do_not_fit_lie_in_host_memory_in_every_answer(run, tmp_path
     ask = run("eval", plan, "-o", "json")
     held = sum(row["bytes"] for row in fit.json()["rows"] if row["part"] == "weights")
     assert ask.code == 0 and abs(ask.json()["memory"]["weights"]["value"] - held) < 0.01 * held, ask.err
+
+
+def test_a_launch_without_a_length_needs_all_positions_of_the_model(run):
+    """Qwen3-32B takes 40,960 tokens of 2 x 64 layers x 8 heads x 128 x 2 B = 262,144 B, 10.7 GB. Of the 92 % of 85.9 GB weights of 65.5
+    GB, context and activations leave less: vLLM does not start on one H100, and does with an 8-bit cache or on two."""
+    def fit(more=""):
+        return run("fit", "--from", f"vllm serve Qwen/Qwen3-32B {more}", "--hardware", "H100")
+
+    whole = fit()
+    assert whole.code == 2 and "40960 tokens" in whole.out and "unless its length is limited" in whole.out
+    assert fit("--max-model-len 40960").code == 2
+    assert fit("--max-model-len 16384").code == fit("--kv-cache-dtype fp8").code == fit("-tp 2").code == 0
+    # SGLang starts, and refuses requests that are too long one by one.
+    sglang = run("fit", "--from", "python3 -m sglang.launch_server --model-path Qwen/Qwen3-32B", "--hardware", "H100")
+    assert sglang.code == 0 and "2176 tokens (the plan's prompt and answer)" in sglang.out

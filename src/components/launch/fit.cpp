@@ -20,18 +20,37 @@ double at_once(const MemoryAccount& account, double context) {
   return account.engine ? std::floor(account.engine->tokens / context) : 0;
 }
 
+/// Tokens of the longest request: as the launch says, else all positions of the model where the engine
+/// reserves for them, else those of the plan.
+double longest_of(const ServingSetup& setup, const ServingEngine& engine, const ResolvedScenario& r) {
+  if (setup.context) return *setup.context;
+  const auto& positions = r.asked().workload->max_positions;
+  if (positions && engine.memory && engine.memory->needs_longest) return *positions;
+  return r.seq_len() + r.asked().output_tokens.value_or(0);
+}
+
+/// Why the longest request is that long, where the launch does not say; empty where it does.
+std::string longest_words(const Launch& launch, const MemoryQuestion& q) {
+  if (launch.serving->context) return {};
+  return q.engine->memory->needs_longest && q.model->max_positions
+             ? fmt::format(" ({} starts for all positions of {} unless its length is limited)",
+                           name_of(launch.format), q.model->name)
+             : " (the plan's prompt and answer)";
+}
+
 MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, const Zoo& zoo) {
   const auto& setup = *launch.serving;
+  const auto& engine = zoo.at<ServingEngine>(setup.engine);
   return {.model = r.asked().workload,
           .device = &r.hardware(),
-          .context = setup.context.value_or(r.seq_len() + r.asked().output_tokens.value_or(0)),
+          .context = longest_of(setup, engine, r),
           .requests = setup.requests.value_or(1),
           .tensor_parallel = r.tp_size(),
           .expert_parallel = r.asked().ep_size,
           .precision = r.asked().precision,
           .weight_format = r.asked().weight_format,
           .kv_precision = r.asked().kv_precision,
-          .engine = &zoo.at<ServingEngine>(setup.engine),
+          .engine = &engine,
           .shares = setup.shares,
           .offload_weights = r.asked().offload_weights,
           .offload_experts = r.asked().offload_experts};
@@ -191,12 +210,12 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
                                            : "the weights fit, and the model keeps no cache";
   } else if (!out.fits) {
     out.changes = changes_of(q, account, conventions);
-    out.summary = fmt::format("a request of {:g} tokens does not fit: the cache holds {:.0f}", q.context,
-                              account.engine->tokens);
+    out.summary = fmt::format("a request of {:g} tokens{} does not fit: the cache holds {:.0f}", q.context,
+                              longest_words(launch, q), account.engine->tokens);
   } else {
     const bool one = out.requests == 1;
-    out.summary = fmt::format("{:.0f} request{} of {:g} tokens fit{} at once", out.requests, one ? "" : "s",
-                              q.context, one ? "s" : "");
+    out.summary = fmt::format("{:.0f} request{} of {:g} tokens{} fit{} at once", out.requests, one ? "" : "s",
+                              q.context, longest_words(launch, q), one ? "s" : "");
     if (out.ranks > 1)
       out.summary += fmt::format(", {:.0f} on each of {:g} data-parallel ranks", each, out.ranks);
     out.summary += placed(q);
