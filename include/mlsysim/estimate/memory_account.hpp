@@ -11,6 +11,7 @@
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/resolver_api/notes.hpp>
 #include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/specs/workload.hpp>
 
 #include <optional>
@@ -63,9 +64,9 @@ struct EngineShares {
 
 struct MemoryQuestion {
   const Workload* model = nullptr;
-  const HardwareNode* device = nullptr;  ///< null: without a capacity and a reserve
-  double context = 8192;                 ///< tokens of each request [1, ...)
-  double requests = 1;                   ///< requests of each expert-parallel rank that hold a cache
+  const HardwareNode* device = nullptr;   ///< null: without a capacity and a reserve
+  double context = UsualRequest::tokens;  ///< of each request [1, ...)
+  double requests = 1;                    ///< requests of each expert-parallel rank that hold a cache
   double tensor_parallel = 1, expert_parallel = 1;
   std::optional<Precision> precision;           ///< of all weights; absent: as the model is stored
   std::optional<WeightFormat> weight_format{};  ///< in place of it

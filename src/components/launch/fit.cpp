@@ -78,6 +78,39 @@ void add_draft(const Workload& draft, const MemoryQuestion& q, const Conventions
   e.tokens = each > 0 ? std::floor(e.pool / ((each + cached) * unit::B)) : 0;
 }
 
+/// The memory of a device as its engine divides it. The rows add up to the total: the capacity, or more where
+/// nothing is left for a cache. States that share the pool have no row.
+std::vector<FitItem> rows_of(const MemoryAccount& account, const MemoryQuestion& q) {
+  std::vector<FitItem> out;
+  Data<> total;
+  const auto add = [&](std::string_view part, std::string what, Data<> bytes) {
+    out.push_back({std::string(part), std::move(what), bytes});
+    total += bytes;
+  };
+  const auto& engine = *account.engine;
+  for (const auto& i : account.items)
+    if (i.part == MemoryPart::weights || (i.part == MemoryPart::state && q.engine->memory->states_first))
+      add(name_of(i.part), i.what, i.bytes);
+  add(name_of(MemoryPart::reserve), "framework, context and workspaces", account.memory.reserve);
+  for (const auto& i : engine.held) add(name_of(i.part), i.what, i.bytes);
+  add("pool", fmt::format("cache: {:.0f} tokens", engine.tokens), engine.pool);
+  out.push_back({"total", "of these", total});
+  out.push_back({"capacity", q.device->name, account.memory.capacity});
+  return out;
+}
+
+/// The load of a scenario, for the summary; empty where no sequences are served or trained.
+std::string load_of(const Scenario& scenario, std::string_view load) {
+  Notes quiet;
+  const ResolvedScenario r(scenario, quiet);
+  if (r.mode() == Mode::train)
+    return fmt::format(", batches of {:g} sequences of {:g} tokens", r.asked().batch_size, r.seq_len());
+  if (r.mode() != Mode::serve) return {};
+  const auto answer = r.asked().output_tokens;
+  return fmt::format(", {}, prompts of {:g} tokens{}", load, r.seq_len(),
+                     answer ? fmt::format(" and answers of {:g}", *answer) : "");
+}
+
 /// Changes of a launch after which its longest request fits, those that cost least first.
 std::vector<Remedy> changes_of(const MemoryQuestion& q, const MemoryAccount& now,
                                const Conventions& conventions) {
@@ -159,7 +192,7 @@ void detail::place_layers(Launch& launch, const Zoo& zoo) {
 Fit fit_of(const Scenario& scenario) {
   const auto card = SystemEvaluator::evaluate(scenario);
   Fit out{.fits = card.feasibility.status != EvaluationLevel::Status::fail,
-          .summary = card.feasibility.summary.str(),
+          .summary = card.feasibility.summary.str() + load_of(scenario, card.load),
           .changes = card.remedies};
   for (const auto& m : card.memory)
     if (const auto* bytes = std::get_if<double>(&m.value))
@@ -189,14 +222,7 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
   if (const auto* draft = built.scenario.draft_model; draft != nullptr && draft != built.scenario.workload)
     add_draft(*draft, q, conventions, account);
   Fit out;
-  for (const auto& i : account.items)
-    if (i.part == MemoryPart::weights || i.part == MemoryPart::state || i.part == MemoryPart::reserve)
-      out.items.push_back({std::string(name_of(i.part)), i.what, i.bytes});
-  for (const auto& i : account.engine->held)
-    out.items.push_back({std::string(name_of(i.part)), i.what, i.bytes});
-  out.items.push_back(
-      {"pool", fmt::format("cache: {:.0f} tokens", account.engine->tokens), account.engine->pool});
-  out.items.push_back({"capacity", q.device->name, account.memory.capacity});
+  out.items = rows_of(account, q);
   const double held = launch.serving->tokens.value_or(HUGE_VAL);
   const double each = std::min(at_once(account, q.context), std::floor(held / q.context));
   out.ranks = resolved.accelerators() / (q.tensor_parallel * resolved.asked().pp_size);
