@@ -104,6 +104,14 @@ struct MemoryAccount {
 
 namespace detail {
 
+/// Inputs of a table that decides an engine's share of the memory.
+struct ShareDemand {
+  Data<> total;  ///< of the device
+  double pass_tokens = 1, ranks = 1, tensor_parallel = 1;
+  bool latent = false;  ///< multi-head latent attention
+};
+/// The share of the memory that an engine takes by itself: its default, or what its table leaves.
+[[nodiscard]] double engine_share(const EngineMemoryRule& rule, const ShareDemand& demand);
 /// Tokens of the largest pass that an engine prepares for on such a device.
 [[nodiscard]] double batched_tokens(const EngineMemoryRule& rule, Data<> total);
 /// Requests of the largest step that it captures there; none where that is not known.

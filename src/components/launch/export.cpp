@@ -77,6 +77,7 @@ class Exporter {
     return std::move(told_);
   }
   [[nodiscard]] const std::string& model() const { return model_; }
+  [[nodiscard]] Load load() const { return r_.load(); }
   [[nodiscard]] double devices() const { return r_.accelerators(); }
   [[nodiscard]] double per_node() const { return r_.fleet().node->accelerators_per_node; }
   [[nodiscard]] double nodes() const { return r_.fleet().count; }
@@ -374,8 +375,7 @@ std::vector<std::string> lost_fields(const Scenario& scenario, const Exporter& p
   const bool counted = format == LaunchFormat::megatron;
   if (!counted && !detail::serves(format)) q.fields["accelerators"] = count_text(plan.devices());
   if (scenario.output_tokens) q.fields["output_tokens"] = count_text(*scenario.output_tokens);
-  if (scenario.load) q.fields["load"] = name_of(*scenario.load);
-  if (scenario.fidelity) q.fields["fidelity"] = name_of(*scenario.fidelity);
+  if (detail::serves(format)) q.fields["load"] = name_of(plan.load());
   if (scenario.draft_model != nullptr) q.fields["draft_model"] = scenario.draft_model->name;
   const auto back = [&] {
     try {

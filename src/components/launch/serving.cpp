@@ -285,15 +285,10 @@ EngineShares shares_of(Settings& s, LaunchFormat format) {
 
 /// Tokens of the answers of a plan, as the scenario of its fields has them.
 double answer_of(const std::map<std::string, std::string>& fields) {
-  const auto is = [&](const char* field, std::string_view text) {
-    const auto at = fields.find(field);
-    return at != fields.end() && at->second == text;
-  };
   if (const auto given = fields.find("output_tokens"); given != fields.end())
     return number_of(given->second).value_or(0);
-  const bool burst = is("load", name_of(Load::burst)) ||
-                     (!fields.contains("load") && is("fidelity", name_of(Fidelity::textbook)));
-  return burst ? 0 : UsualRequest::answer;
+  const auto load = fields.find("load");
+  return load != fields.end() && load->second == name_of(Load::burst) ? 0 : UsualRequest::answer;
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
           pass_rows<I>(), engine_rows<I>(), launch_rows<I>(),
           rows(field(&I::kv_share, "kv_share", "", "share of the free memory that the cache may take")
                    .within(0.01, 1)
-                   .defaulted("zoo/catalogue.yaml")),
+                   .defaulted("the rule of the engine, else zoo/catalogue.yaml")),
           serving_format_rows<I>(), replica_rows<I>(), speculation_rows<I>(), prefill_rows<I>(),
           rows(field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices")),
           transfer_rows<I>(),
