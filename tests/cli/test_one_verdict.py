@@ -82,3 +82,9 @@ def test_a_pool_without_a_request_does_not_fit(run):
     assert run("eval", *words, "--engine", "vllm").code == 0
     launch = "python3 -m sglang.launch_server --model-path meta-llama/Llama-3.1-70B-Instruct --tp 2 --context-length 4608"
     assert run("fit", "--from", launch, "--hardware", "H100").code == 2
+
+
+def test_the_format_of_the_files_is_theirs_in_every_command(run):
+    """Of DeepSeek-V3 the matrices are in fp8, embedding, head and norms in 16 bits: 85.0 GB on each of eight devices, named or not."""
+    words = ("memory", "DeepSeek_V3", "H200", "--tp-size", "8", "-o", "json")
+    assert held(run(*words, "--precision", "fp8")) == held(run(*words))

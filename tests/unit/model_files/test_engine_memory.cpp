@@ -2,6 +2,7 @@
 
 #include "support/catch.hpp"
 
+#include <mlsysim/estimate/cache_rule.hpp>
 #include <mlsysim/estimate/memory_account.hpp>
 #include <mlsysim/specs/hardware.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
@@ -200,4 +201,16 @@ entries:
     CHECK(e.facts().id == "mlsysim.answer.013");
     CHECK(e.facts().key == "tensorrt_llm_cpp");
   }
+}
+
+TEST_CASE("a pool is what the engine's share leaves", "[model_files][by_hand]") {
+  const PoolDemand<> d{.total = 80.0 * unit::GiB,
+                       .weights = 16.0 * unit::GiB,
+                       .reserve = 1.0 * unit::GiB,
+                       .activations = 2.0 * unit::GiB,
+                       .margin = 0.5 * unit::GiB};
+  const auto pool = [&](ShareOf of) { return pool_of(of, 0.9, d) / unit::GiB; };
+  CHECK(pool(ShareOf::total) == Approx(0.9 * 80 - 16 - 1 - 2 - 0.5));
+  CHECK(pool(ShareOf::free) == Approx(0.9 * (80 - 1) - 16 - 0.5));
+  CHECK(pool(ShareOf::rest) == Approx(0.9 * (80 - 16 - 1 - 2) - 0.5));
 }
