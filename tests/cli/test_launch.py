@@ -286,6 +286,7 @@ def test_a_launch_without_a_length_needs_all_positions_of_the_model(run):
     whole = fit()
     assert whole.code == 2 and "40960 tokens" in whole.out and "unless its length is limited" in whole.out
     assert fit("--max-model-len 40960").code == 2
+    assert fit("--max-model-len auto").code == fit("--max-model-len -1").code == 0  # as long as the cache holds
     assert fit("--max-model-len 16384").code == fit("--kv-cache-dtype fp8").code == fit("-tp 2").code == 0
     # SGLang starts, and refuses requests that are too long one by one.
     sglang = run("fit", "--from", "python3 -m sglang.launch_server --model-path Qwen/Qwen3-32B", "--hardware", "H100")

@@ -52,6 +52,7 @@ struct FlagFinding {
 struct ServingSetup {
   std::string_view engine;         ///< entry of the zoo whose memory rule holds
   std::optional<double> context;   ///< tokens of the longest request
+  bool limits_itself = false;      ///< the engine admits requests as long as its cache holds
   std::optional<double> requests;  ///< that each data-parallel rank works on at once
   std::optional<double> tokens{};  ///< of its cache; absent: as many as fit
   EngineShares shares;

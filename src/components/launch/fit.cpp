@@ -25,14 +25,14 @@ double at_once(const MemoryAccount& account, double context) {
 double longest_of(const ServingSetup& setup, const ServingEngine& engine, const ResolvedScenario& r) {
   if (setup.context) return *setup.context;
   const auto& positions = r.asked().workload->max_positions;
-  if (positions && engine.memory && engine.memory->needs_longest) return *positions;
+  if (positions && !setup.limits_itself && engine.memory && engine.memory->needs_longest) return *positions;
   return r.seq_len() + r.asked().output_tokens.value_or(0);
 }
 
 /// Why the longest request is that long, where the launch does not say; empty where it does.
 std::string longest_words(const Launch& launch, const MemoryQuestion& q) {
   if (launch.serving->context) return {};
-  return q.engine->memory->needs_longest && q.model->max_positions
+  return q.engine->memory->needs_longest && !launch.serving->limits_itself && q.model->max_positions
              ? fmt::format(" ({} starts for all positions of {} unless its length is limited)",
                            name_of(launch.format), q.model->name)
              : " (the plan's prompt and answer)";

@@ -283,6 +283,16 @@ EngineShares shares_of(Settings& s, LaunchFormat format) {
   return out;
 }
 
+/// Whether the launch leaves a quantity to its engine in so many words: --max-model-len auto.
+bool leaves_open(const Launch& launch, std::string_view quantity) {
+  const auto& rows = flag_table(launch.format).rows();
+  return std::ranges::any_of(launch.findings, [&](const FlagFinding& f) {
+    return f.use == FlagUse::ignored && std::ranges::any_of(rows, [&](const FlagRow& row) {
+             return row.sets == quantity && row.flag == f.flag;
+           });
+  });
+}
+
 /// Tokens of the answers of a plan, as the scenario of its fields has them.
 double answer_of(const std::map<std::string, std::string>& fields) {
   if (const auto given = fields.find("output_tokens"); given != fields.end())
@@ -339,6 +349,7 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   ServingSetup setup{.engine = engine_entry(launch.format),
                      .context = s.number("context"),
                      .requests = s.number("requests")};
+  setup.limits_itself = leaves_open(launch, "context");
   setup.shares = shares_of(s, launch.format);
   if (const auto all = s.number("all_context"); all && *all >= 1) {
     setup.tokens = *all;
