@@ -296,15 +296,18 @@ Answer row_table(const AskedSpace& s, int level, const RenderOptions& options) {
       t.rows.push_back(std::move(row));
     }
   };
+  const auto titled = [&] {
+    const bool text = options.format == OutputFormat::text;
+    return (text ? space.title() + "\n\n" : std::string()) + render(t, options);
+  };
   try {
     visit_points(space, question, 0, space.size(), take);
   } catch (const Stop&) {
-    return {render(t, options), "mlsysim: interrupted: the rows cover part of the space\n",
-            Exit::interrupted};
+    return {titled(), "mlsysim: interrupted: the rows cover part of the space\n", Exit::interrupted};
   }
   for (const auto& w : shared_warnings(warned, answered))
     t.footer += fmt::format("{}warning: {}", t.footer.empty() ? "" : "\n", w);
-  return {render(t, options)};
+  return {titled()};
 }
 
 /// Reads the state that explore() and merge() take from a state file, and refuses a file without one.

@@ -62,7 +62,8 @@ struct OptionGroup {
 };
 constexpr OptionGroup kOptionGroups[] = {
     {"Workload and load",
-     " name mode batch_size load arrival_rate seq_len output_tokens cached_prefix_len fidelity also "},
+     " name mode batch_size load arrival_rate seq_len output_tokens cached_prefix_len seq_len_cv seq_len_law "
+     "output_tokens_cv output_tokens_law fidelity also "},
     {"Devices and links",
      " accelerators node_count accelerators_per_node intra_node_bw fabric_bandwidth nics_per_node "
      "host_memory "

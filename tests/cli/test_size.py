@@ -32,6 +32,32 @@ def test_the_answer_says_its_load(run, words, load):
     assert code == 0 and card["load"] == load and load in run("eval", "Llama3_8B", "H100", *words).out.splitlines()[1]
 
 
+SAID = "2048 tokens in, 128 tokens out, all alike"
+
+
+@pytest.mark.parametrize("words", [
+    ["eval", "Llama3_8B", "H100"],
+    ["size", "Llama3_8B", "--on", "H100", "--rate", "2/s", "--itl", "30 ms"],
+    ["decide", "Llama3_8B", "--on", "H100,H200", "--rate", "2/s", "--itl", "30 ms"],
+    ["optimize", "Llama3_8B", "H100", "--axis", "batch_size=1,2"],
+    ["compare", "Llama3_8B", "H100", "itl", "--with", "hardware=H200"],
+    ["sweep", "Llama3_8B", "H100,H200"],
+    ["solve", "Llama3_8B", "H100", "itl <= 30 ms", "batch_size"],
+    ["claim", "Llama3_8B 1xH100 100 token/s/gpu at itl 30 ms"],
+], ids=lambda words: words[0])
+def test_the_first_lines_say_the_lengths(run, words):
+    """Also where nobody stated them; a length that varies is not said."""
+    done = run(*words)
+    assert done.code == 0 and SAID in " ".join(" ".join(done.out.splitlines()[:6]).split()), done.out
+    assert SAID not in run("sweep", "Llama3_8B", "H100", "--axis", "seq_len=512,1024", "--show", "itl").out
+
+
+def test_the_load_is_said_unless_it_varies(run):
+    title = run("sweep", "Llama3_8B", "H100", "--axis", "seq_len=512,1024", "--batch-size", "16", "--show", "itl").out.splitlines()[0]
+    assert "128 tokens out" in title and "tokens in" not in title and "16 requests" not in title  # batch_size is an axis of one value
+    assert "at 3 request/s" in run("compare", "Llama3_8B", "H100", "itl", "--rate", "3/s", "--with", "hardware=H200").out
+
+
 def test_a_burst_waits_and_a_steady_state_does_not(run):
     words = ["eval", "DeepSeek_V3", "H200", "--accelerators", "8", "--seq-len", "4096", "--output-tokens", "1024"]
     steady = numbers_of(asked(run, *words, "--concurrency", "64")[1])

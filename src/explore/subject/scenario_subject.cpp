@@ -320,13 +320,17 @@ void give_free(Scenario& s, std::span<const std::string> varied) {
   if (!s.rent && among(varied, "rent")) s.rent = MoneyRate<>();
 }
 
-/// A subject without inputs and results.
-Subject begun(const Scenario& scenario, const ResolvedScenario& r) {
-  Subject out;
-  out.estimates = [scenario] { return estimates_behind(scenario); };
-  out.setting = setting_words(r);
+void set_title(Subject& out, const ResolvedScenario& r, std::span<const std::string> varied) {
+  out.setting = setting_words(r, varied);
   out.title =
       fmt::format("{} on {}, {}{}", r.asked().workload->name, r.fleet().name, name_of(r.mode()), out.setting);
+}
+
+/// A subject without inputs and results.
+Subject begun(const Scenario& scenario, const ResolvedScenario& r, std::span<const std::string> varied) {
+  Subject out;
+  out.estimates = [scenario] { return estimates_behind(scenario); };
+  set_title(out, r, varied);
   out.entry.info = {.id = "Scenario",
                     .equation = "scorecard = f(scenario, device, network, facility, model)",
                     .source = "",
@@ -358,7 +362,7 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
     if (among(varied, name)) asked.*degree = 1;
   give_free(asked, varied);
   const ResolvedScenario r(asked, notes);
-  Subject out = begun(scenario, r);
+  Subject out = begun(scenario, r, varied);
   if (detail::is_whole_pass(r)) {
     use_scorecard(out, r);
     return out;
@@ -431,7 +435,7 @@ Subject subject_with(const Scenario& scenario, std::span<const std::string> inpu
   if (among(inputs, "accelerators") && !asked.tp_size && asked.fleet == nullptr) {
     Notes quiet;
     if (const ResolvedScenario r(asked, quiet); r.mode() == Mode::serve) {
-      Subject out = begun(asked, r);
+      Subject out = begun(asked, r, inputs);
       use_scorecard(out, r);
       return out;
     }
@@ -440,7 +444,10 @@ Subject subject_with(const Scenario& scenario, std::span<const std::string> inpu
   std::vector<std::string> missing;
   std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(missing),
                [&](const std::string& name) { return find_field(out.entry.inputs, name) == nullptr; });
-  return missing.empty() ? out : subject_of(asked, missing);
+  if (!missing.empty()) out = subject_of(asked, missing);
+  Notes quiet;
+  set_title(out, ResolvedScenario(asked, quiet), inputs);
+  return out;
 }
 
 }  // namespace mlsysim
