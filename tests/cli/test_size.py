@@ -115,6 +115,14 @@ def test_limits_that_no_plan_meets_say_what_would_help(run):
     assert answer["feasible"] is False and answer["smallest_change"]
 
 
+def test_training_without_a_batch_says_which_is_assumed(run):
+    code, answer = asked(run, "size", "Llama3_70B", "--on", "H100", "--mode", "train", "--tokens", "15T", "--within", "90 d")
+    assert code == 2 and "with a batch of 1 sequence" in answer["reason"]
+    assert "1 unless it is stated" in answer["smallest_change"] and "--batch-size 512" in answer["smallest_change"]
+    done = run("solve", "Llama3_70B", "H100", "training_time <= 90 d", "accelerators", "--mode", "train")
+    assert done.code == 2 and "batch of 1, sequences of 2048 tokens" in done.out
+
+
 def test_a_claim_above_the_bound_is_impossible(run):
     words = ["--seq-len", "2048", "--output-tokens", "256"]
     code, verdict = asked(run, "claim", "Llama3_70B 8xH100 50000 token/s/gpu at itl 20 ms", *words)
