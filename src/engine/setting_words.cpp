@@ -1,5 +1,6 @@
 #include <mlsysim/engine/detail/settle.hpp>
 
+#include <mlsysim/reflect/detail/aliases.hpp>
 #include <mlsysim/resolvers/models/in_flight_batching.hpp>
 #include <mlsysim/timing/views.hpp>
 #include <mlsysim/units/format.hpp>
@@ -19,7 +20,9 @@ class Varied {
   explicit Varied(std::span<const std::string> names) : names_(names) {}
   [[nodiscard]] bool any_of(std::initializer_list<std::string_view> names) const {
     return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
-      return std::find(names_.begin(), names_.end(), name) != names_.end();
+      return std::any_of(names_.begin(), names_.end(), [&](const std::string& varied) {
+        return varied == name || canonical_name(varied) == name;
+      });
     });
   }
 

@@ -10,6 +10,7 @@
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
+#include <mlsysim/reflect/detail/aliases.hpp>
 #include <mlsysim/resolvers/detail/once.hpp>
 #include <mlsysim/tape/record.hpp>
 #include <mlsysim/units/any_quantity.hpp>
@@ -304,9 +305,13 @@ void give_free(Scenario& s, std::span<const std::string> varied) {
        {"decode_replicas", &Scenario::decode_replicas}}};
   for (const auto& [name, count] : pools)
     if (!(s.*count) && among(varied, name)) s.*count = 1;
-  // A number of requests under the name of a load says which load it is.
-  for (const Load load : {Load::concurrency, Load::burst}) {
-    if (!among(varied, name_of(load))) continue;
+  // A number of requests under the name of a load says which load it is, and so does a rate.
+  const bool rated = std::any_of(varied.begin(), varied.end(), [](const std::string& name) {
+    return name == "arrival_rate" || canonical_name(name) == "arrival_rate";
+  });
+  if (rated && !s.arrival_rate) s.arrival_rate = 1.0 * (unit::request / unit::s);
+  for (const Load load : {Load::concurrency, Load::rate, Load::burst}) {
+    if (!(load == Load::rate ? rated : among(varied, name_of(load)))) continue;
     if (s.load && *s.load != load)
       throw InputError({.id = "mlsysim.engine.063",
                         .message = fmt::format("{} is no axis of another load", name_of(load)),
