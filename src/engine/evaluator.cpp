@@ -309,6 +309,11 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem
     return alone && limit == Bottleneck::network ? SharedText("the host or its link") : limit_words(limit);
   };
   if (problem.load == Load::burst) {
+    // Formulas from totals answer about a step alone unless they are asked for more.
+    if (!problem.generates && problem.fidelity_model->lists_operators())
+      notes.remark(
+          "a burst without output_tokens has no answers: request_latency is the time to the first token, and "
+          "rates and costs are those of decode steps, without their prompts");
     p.summary = {[](const LazyText::Parts& x) {
                    return fmt::format(
                        "last first token of the burst after {}, then one every {}; prefill limited by {}, "

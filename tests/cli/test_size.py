@@ -65,6 +65,16 @@ def test_a_burst_waits_and_a_steady_state_does_not(run):
     assert steady["ttft"] < 800 and burst["ttft"] > 5000  # ms
 
 
+def test_a_burst_without_answers_says_so(run):
+    words = ["eval", "Llama3_8B", "H100", "--burst", "16"]
+    text = " ".join(run(*words).out.split())
+    assert "2048 tokens in, no answers" in text and "whole request" not in text
+    assert any("a burst without output_tokens" in note for note in asked(run, *words)[1]["warnings"])
+    text = " ".join(run(*words, "--output-tokens", "64").out.split())
+    assert "64 tokens out" in text and "whole request" in text and "no answers" not in text
+    assert not any("without output_tokens" in note for note in asked(run, *words, "--fidelity", "textbook")[1]["warnings"])
+
+
 def test_two_loads_contradict_each_other(refused):
     refused("eval", "Llama3_8B", "H100", "--rate", "8/s", "--load", "burst", parts=["mlsysim.engine.010", "arrival_rate"])
     refused("eval", "Llama3_8B", "H100", "--load", "rate", parts=["mlsysim.engine.010", "arrival_rate"])

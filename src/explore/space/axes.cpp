@@ -217,7 +217,7 @@ std::pair<std::string_view, std::string_view> end_and_tail(std::string_view rest
   return {detail::trimmed(rest.substr(0, at)), rest.substr(at)};
 }
 
-/// What follows the number of a text; nothing where it does not begin with one.
+/// The text behind a number; empty where the text does not begin with one.
 std::string_view unit_text(std::string_view text) {
   double x = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), x);
