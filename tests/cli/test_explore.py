@@ -80,6 +80,19 @@ def test_a_rate_is_solved_without_one_that_is_stated(run):
     assert "random arrivals, 2048 tokens in, 128 tokens out" in " ".join(title.split())
 
 
+def test_a_rate_that_is_given_is_no_objective(run):
+    """All plans of 8 devices finish what arrives: the time of a request tells them apart."""
+    question = ("optimize", "Llama3_70B", "H100", "--rate", "5/s", "--ttft", "p99 500 ms")
+    done = run(*question, "--accelerators", "8")
+    assert "no objective: request_latency" in done.err and "p99 TTFT <= 500 ms" in done.out
+    assert "memory, or a plan" not in done.out and done.out.count("memory rejects") <= 1
+    best = run(*question, "--accelerators", "8", "-o", "json").json()["best"][0]
+    assert best["axes"]["tp_size, pp_size"] == "8 x 1"  # 4 x 1 finishes as many, 1.2 times as slowly
+    assert "no objective: throughput_per_accelerator" in run(*question, "--axis", "accelerators=8,16").err
+    front = run("pareto", "Llama3_70B", "H100", "--rate", "5/s", "--accelerators", "8")
+    assert "no objective: ttft, itl" in front.err
+
+
 def test_nothing_feasible_says_what_would_help(run):
     done = run("optimize", *SPACE, "--minimize", "itl", "--subject-to", "itl <= 1 ms")
     assert done.code == 2 and "excludes" in done.err and "instead of 1 ms admits" in done.out
