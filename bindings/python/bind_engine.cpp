@@ -99,6 +99,7 @@ void bind_card(py::module_& m) {
   text("mode", &SystemEvaluation::mode);
   text("fidelity", &SystemEvaluation::fidelity);
   text("load", &SystemEvaluation::load);
+  text("lengths", &SystemEvaluation::lengths);
   text("runtime", &SystemEvaluation::runtime);
   text("guess", &SystemEvaluation::guess);
   const auto level = [&](const char* name, EvaluationLevel SystemEvaluation::*member) {

@@ -207,7 +207,11 @@ DynamicValue axis_value(const AskedSubject& a, const std::string& name, py::hand
   // A number may come as text, out of an axis that is written as on the command line.
   const bool number =
       field == nullptr || field->kind == ValueKind::quantity || field->kind == ValueKind::number;
-  if (number && py::isinstance<py::str>(value)) return AnyQuantity::parse(value.cast<std::string>());
+  if (number && py::isinstance<py::str>(value)) {
+    const auto text = value.cast<std::string>();
+    return AnyQuantity::parse(field != nullptr && field->name == "arrival_rate" ? request_rate_text(text)
+                                                                                : text);
+  }
   if (field != nullptr && !fleet) return to_dynamic(*field, value);
   return to_dynamic(value);
 }

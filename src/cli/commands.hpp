@@ -139,7 +139,7 @@ struct SubmitRequest {
 /// The lists of a sweep. Each is an axis of the space of scenarios.
 struct SweepRequest {
   std::string model;
-  std::vector<std::string> hardware, batch_sizes, precisions;
+  std::vector<std::string> hardware, batch_sizes, precisions, rates, devices;
 };
 [[nodiscard]] Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchRequest asked,
                            const RenderOptions& options);

@@ -75,8 +75,9 @@ NamedResolver resolver_of(const std::vector<std::string>& words) {
 
 }  // namespace
 
-void give_pool_count(ScenarioRequest& request, std::string_view name, std::string_view value) {
+void give_varied(ScenarioRequest& request, std::string_view name, std::string_view value) {
   if (const auto known = canonical_name(name); !known.empty()) name = known;
+  if (name == "arrival_rate") request.fields.try_emplace(std::string(name), "1 request/s");
   for (const std::string_view count :
        {"prefill_replicas", "prefill_tp_size", "prefill_ep_size", "decode_replicas"})
     if (name == count) request.fields.try_emplace(std::string(name), value);
@@ -90,7 +91,7 @@ AskedSubject subject_asked(ScenarioRequest request, std::span<const std::string>
     q.about = interval_subject(*named.resolver, named.inputs->data());
     return q;
   }
-  for (const auto& input : inputs) give_pool_count(request, input, "1");
+  for (const auto& input : inputs) give_varied(request, input, "1");
   q.built = scenario_of(request);
   q.subject = subject_with(q.built.scenario, inputs);
   q.about = interval_subject(q.built.scenario);

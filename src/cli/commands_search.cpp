@@ -118,8 +118,8 @@ AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& give
   for (const auto& text : asked.axes)  // "prefill_replicas=1..4" starts from 1
     if (const auto equals = text.find('='); equals != std::string::npos) {
       const auto values = std::string_view(text).substr(equals + 1);
-      give_pool_count(one, std::string_view(text).substr(0, equals),
-                      values.substr(0, values.find_first_of(",.")));
+      give_varied(one, std::string_view(text).substr(0, equals),
+                  values.substr(0, values.find_first_of(",.")));
     }
   if (!of_resolver) {
     s.built = scenario_of(one);
@@ -296,15 +296,18 @@ Answer row_table(const AskedSpace& s, int level, const RenderOptions& options) {
       t.rows.push_back(std::move(row));
     }
   };
+  const auto titled = [&] {
+    const bool text = options.format == OutputFormat::text;
+    return (text ? space.title() + "\n\n" : std::string()) + render(t, options);
+  };
   try {
     visit_points(space, question, 0, space.size(), take);
   } catch (const Stop&) {
-    return {render(t, options), "mlsysim: interrupted: the rows cover part of the space\n",
-            Exit::interrupted};
+    return {titled(), "mlsysim: interrupted: the rows cover part of the space\n", Exit::interrupted};
   }
   for (const auto& w : shared_warnings(warned, answered))
     t.footer += fmt::format("{}warning: {}", t.footer.empty() ? "" : "\n", w);
-  return {render(t, options)};
+  return {titled()};
 }
 
 /// Reads the state that explore() and merge() take from a state file, and refuses a file without one.
@@ -474,8 +477,15 @@ Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchReques
     axes.push_back(fmt::format("hardware={}", fmt::join(hardware, ",")));
   if (!request.batch_sizes.empty())
     axes.push_back(fmt::format("batch_size={}", fmt::join(request.batch_sizes, ",")));
-  else if (alone)
+  else if (alone && request.rates.empty())
     axes.emplace_back("batch_size=1");
+  // One rate or count is a setting, several are an axis.
+  for (const auto& [name, values] :
+       {std::pair{"arrival_rate", &request.rates}, std::pair{"accelerators", &request.devices}})
+    if (values->size() > 1)
+      axes.push_back(fmt::format("{}={}", name, fmt::join(*values, ",")));
+    else if (!values->empty())
+      scenario.fields[name] = values->front();
   if (!request.precisions.empty())
     axes.push_back(fmt::format("precision={}", fmt::join(request.precisions, ",")));
   asked.axes.insert(asked.axes.begin(), axes.begin(), axes.end());

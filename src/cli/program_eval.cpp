@@ -62,7 +62,8 @@ struct OptionGroup {
 };
 constexpr OptionGroup kOptionGroups[] = {
     {"Workload and load",
-     " name mode batch_size load arrival_rate seq_len output_tokens cached_prefix_len fidelity also "},
+     " name mode batch_size load arrival_rate seq_len output_tokens cached_prefix_len seq_len_cv seq_len_law "
+     "output_tokens_cv output_tokens_law fidelity also "},
     {"Devices and links",
      " accelerators node_count accelerators_per_node intra_node_bw fabric_bandwidth nics_per_node "
      "host_memory "
@@ -341,11 +342,16 @@ void Program::sweep_command() {
       ->delimiter(',')
       ->type_name("N,...")
       ->group(shows_all_ ? "Workload and load" : "");
+  offer(*w, option_names("arrival_rate"), sweep_.rates,
+        "requests that arrive, Poisson, separated by commas: 1,2,4/s", "RATE,...")
+      ->delimiter(',');
+  offer(*w, option_names("accelerators"), sweep_.devices, "devices in use, separated by commas", "N,...")
+      ->delimiter(',');
   auto* p = offer(*w, "-p,--precision", sweep_.precisions,
                   "precisions, separated by commas (default: as in eval)", "NAME,...")
                 ->delimiter(',');
   values_[p].choices.assign(Choices<Precision>::names.begin(), Choices<Precision>::names.end());
-  constexpr std::array<std::string_view, 2> lists{"batch_size", "precision"};
+  constexpr std::array<std::string_view, 4> lists{"batch_size", "precision", "arrival_rate", "accelerators"};
   scenario_options(*w, std::nullopt, lists);
   interval_option(*w, search_.interval);
   search_options(*w);

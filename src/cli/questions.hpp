@@ -47,8 +47,8 @@ struct LimitAt {
 [[nodiscard]] bool all_met(std::span<const LimitAt> limits);
 
 /// A count of a pool that a question varies is there, at this value where nobody gave one: without prefill
-/// workers there is nothing to vary.
-void give_pool_count(ScenarioRequest& request, std::string_view name, std::string_view value);
+/// workers there is nothing to vary. A rate that varies is there as well, since it says which load is asked.
+void give_varied(ScenarioRequest& request, std::string_view name, std::string_view value);
 
 /// Whether a file is a plan: it has a section `workload` and no schema line. Other files hold a model or
 /// entries of a zoo.

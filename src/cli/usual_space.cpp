@@ -1,7 +1,9 @@
 #include "usual_space.hpp"
 
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/reflect/detail/aliases.hpp>
 #include <mlsysim/reflect/label.hpp>
+#include <mlsysim/resolver_api/detail/name_list.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,6 +25,40 @@ std::string counts_up_to(double most) {
   for (double k = 0; k <= kStepsPerOctave * std::log2(most); ++k)
     out.insert(static_cast<std::uint64_t>(std::round(std::exp2(k / kStepsPerOctave))));
   return fmt::format("{}", fmt::join(out, ","));
+}
+
+/// Whether an axis, "tp_size,pp_size=degrees(8)", varies one of these.
+bool any_varies(const std::vector<std::string>& axes, std::initializer_list<std::string_view> inputs) {
+  return std::any_of(axes.begin(), axes.end(), [&](const std::string& axis) {
+    for (const auto name : names_in(std::string_view(axis).substr(0, axis.find('=')))) {
+      const auto known = canonical_name(name);
+      if (std::find(inputs.begin(), inputs.end(), known.empty() ? name : known) != inputs.end()) return true;
+    }
+    return false;
+  });
+}
+
+/// Whether the devices and what they finish are given: then throughput tells no plan from another.
+bool is_rate_fixed(const Scenario& s, const std::vector<std::string>& axes) {
+  return s.arrival_rate &&
+         !any_varies(axes, {"arrival_rate", "accelerators", "node_count", "accelerators_per_node",
+                            "prefill_replicas", "decode_replicas"});
+}
+
+/// Adds the objectives of a search that names none.
+void add_usual_goals(const Scenario& s, bool serves, bool trains, SearchRequest& asked) {
+  const bool front = asked.command == "pareto";
+  if (serves && is_rate_fixed(s, asked.axes)) {
+    if (front)
+      asked.minimize.insert(asked.minimize.end(), {"ttft", "itl"});
+    else
+      asked.minimize.emplace_back("request_latency");
+    return;
+  }
+  const char* time = serves ? "itl" : trains ? "step_latency" : "latency";
+  if (!trains) asked.maximize.emplace_back(serves ? "throughput_per_accelerator" : "throughput");
+  if (trains || front) asked.minimize.emplace_back(time);
+  if (trains && front) asked.minimize.emplace_back("memory_used");
 }
 
 }  // namespace
@@ -67,10 +103,7 @@ std::string fill_in_search(const Scenario& scenario, const ScenarioRequest& requ
     said = fmt::format("no --axis: searched {}", fmt::join(names, ", "));
   }
   if (!has_goal) {
-    const char* time = serves ? "itl" : trains ? "step_latency" : "latency";
-    if (!trains) asked.maximize.emplace_back(serves ? "throughput_per_accelerator" : "throughput");
-    if (trains || asked.command == "pareto") asked.minimize.emplace_back(time);
-    if (trains && asked.command == "pareto") asked.minimize.emplace_back("memory_used");
+    add_usual_goals(scenario, serves, trains, asked);
     auto goals = asked.maximize;
     goals.insert(goals.end(), asked.minimize.begin(), asked.minimize.end());
     said += fmt::format("{}no objective: {}", said.empty() ? "" : "; ", fmt::join(goals, ", "));

@@ -288,6 +288,7 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem
   fill_feasibility(out, fullest_device(a), r);
   fill_host_memory(out, r, problem, a, notes);
   out.load = load_words(problem);
+  out.lengths = length_words(r.asked(), problem.load);
   auto& p = out.performance;
   add_metrics(p, a, {"ttft"});
   if (problem.load != Load::burst) add_metrics(p, a.steady, {"p99_ttft"});
@@ -308,6 +309,11 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem
     return alone && limit == Bottleneck::network ? SharedText("the host or its link") : limit_words(limit);
   };
   if (problem.load == Load::burst) {
+    // Formulas from totals answer about a step alone unless they are asked for more.
+    if (!problem.generates && problem.fidelity_model->lists_operators())
+      notes.remark(
+          "a burst without output_tokens has no answers: request_latency is the time to the first token, and "
+          "rates and costs are those of decode steps, without their prompts");
     p.summary = {[](const LazyText::Parts& x) {
                    return fmt::format(
                        "last first token of the burst after {}, then one every {}; prefill limited by {}, "
@@ -547,18 +553,6 @@ std::string unmeasured_words(std::span<const Assumption> assumptions, std::strin
   if (!of_class("efficiency.memory") || !of_class("kernels.launch")) return {};
   return fmt::format("{} was not measured: {} of its figures are estimates of its class", device,
                      std::count_if(assumptions.begin(), assumptions.end(), rests_on_class));
-}
-
-std::string setting_words(const ResolvedScenario& r) {
-  std::string out;
-  if (r.mode() == Mode::serve) {
-    constexpr std::array<std::string_view, Choices<Load>::names.size()> kWords{
-        "requests kept in flight", "random arrivals", "all requests at once"};
-    out += fmt::format(", {}", kWords[static_cast<std::size_t>(r.load())]);
-  }
-  if (const auto* engine = r.asked().engine; engine != nullptr)
-    out += fmt::format(", {} engine", engine->name);
-  return out;
 }
 
 }  // namespace mlsysim

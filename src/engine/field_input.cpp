@@ -162,10 +162,20 @@ const Zoo& FieldReader::file(const std::string& path) {
   return files_.back()->zoo;
 }
 
+std::string request_rate_text(std::string_view text) {
+  const auto slash = std::min(text.find('/'), text.size());
+  auto count = text.substr(0, slash);
+  while (count.ends_with(' ')) count.remove_suffix(1);
+  if (count.empty() || count.find_first_not_of("0123456789.eE+-") != std::string_view::npos)
+    return std::string(text);
+  return fmt::format("{} request{}", count, slash < text.size() ? text.substr(slash) : "/s");
+}
+
 DynamicValue FieldReader::read(const FieldInfo& field, std::string_view text, const Location& where) {
   switch (field.kind) {
     case ValueKind::number:
     case ValueKind::quantity:
+      if (field.name == "arrival_rate") return number(field, request_rate_text(text), where);
       return number(field, text, where);
     case ValueKind::flag:
       if (text == "true" || text == "false") return text == "true";

@@ -269,16 +269,6 @@ void take_name(std::string_view text, bool has_weights, bool has_cache, const Zo
   if (!has_cache && !named.cache_format.empty()) s.kv_precision = choice_of<Precision>(named.cache_format);
 }
 
-/// "10/s" means requests: nothing else arrives.
-std::string rate_of_requests(std::string_view text) {
-  const auto slash = text.find('/');
-  if (slash == std::string_view::npos || text.find("req") != std::string_view::npos) return std::string(text);
-  auto number = text.substr(0, slash);
-  while (number.ends_with(' ')) number.remove_suffix(1);
-  if (number.find_first_not_of("0123456789.eE+-") != std::string_view::npos) return std::string(text);
-  return fmt::format("{} request{}", number, text.substr(slash));
-}
-
 }  // namespace
 
 std::vector<std::string_view> fields_used_in(Mode mode) {
@@ -298,9 +288,7 @@ ScenarioBuilder& ScenarioBuilder::set(std::string_view field, std::string_view t
     throw LookupError(unknown_name("mlsysim.engine.034", fmt::format("a scenario has no field '{}'", field),
                                    field, names, "a field of the table of Scenario", where));
   }
-  texts_.insert_or_assign(
-      std::string(found->name),
-      Text{found->name == "arrival_rate" ? rate_of_requests(text) : std::string(text), where});
+  texts_.insert_or_assign(std::string(found->name), Text{std::string(text), where});
   // A number of requests under the name of a load says which load it is.
   if (field != found->name && (field == name_of(Load::concurrency) || field == name_of(Load::burst)))
     texts_.insert_or_assign("load", Text{std::string(field), where});

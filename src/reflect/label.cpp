@@ -1,5 +1,7 @@
 #include <mlsysim/reflect/label.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -106,6 +108,10 @@ constexpr Row kLabels[] = {
     {"batch_size", "batch size"},
     {"seq_len", "input tokens"},
     {"output_tokens", "output tokens"},
+    {"seq_len_cv", "deviation of input tokens over their mean"},
+    {"seq_len_law", "distribution of input tokens"},
+    {"output_tokens_cv", "deviation of output tokens over their mean"},
+    {"output_tokens_law", "distribution of output tokens"},
     {"cached_prefix_len", "cached prefix tokens"},
     {"arrival_rate", "request rate"},
     {"engine", "serving engine"},
@@ -258,8 +264,10 @@ const Row* find_row(std::string_view key) {
 std::string short_label(std::string_view key) {
   auto label = label_of(key);
   const auto open = label.rfind('('), close = label.rfind(')');
-  return open == std::string::npos || close == std::string::npos ? label
-                                                                 : label.substr(open + 1, close - open - 1);
+  if (open == std::string::npos || close == std::string::npos) return label;
+  const auto name = label.substr(open + 1, close - open - 1);
+  const bool percentile = key.size() > 4 && key[0] == 'p' && key[3] == '_' && has_label(key.substr(4));
+  return percentile ? fmt::format("{} {}", key.substr(0, 3), name) : name;  // "p99 TTFT"
 }
 
 bool has_label(std::string_view key) { return find_row(key) != nullptr; }

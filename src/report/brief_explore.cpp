@@ -327,12 +327,13 @@ void add_axis_values(std::string_view names, std::string_view values, std::vecto
 
 namespace {
 
-/// Whether a constraint asks that a plan fits the device.
-bool of_memory(std::string_view text) {
-  return text.starts_with("plan_fits") || text.starts_with("memory_used <= memory_capacity");
+/// Names a constraint that every search holds. Empty for a limit that was stated.
+std::string_view unasked_words(std::string_view text) {
+  if (text.starts_with("plan_fits")) return "a plan that the model or the nodes do not allow";
+  return text.starts_with("memory_used <= memory_capacity") ? "memory" : "";
 }
 
-/// "TTFT <= 2 s" of "ttft <= 2 s".
+/// "p99 TTFT <= 2 s" of "p99_ttft <= 2 s".
 std::string limit_words(std::string_view text) {
   const auto end = std::min(text.find(' '), text.size());
   return short_label(text.substr(0, end)) + std::string(text.substr(end));
@@ -360,11 +361,11 @@ std::string brief_optimum(const ExploreAnswer& a) {
     if (c.nearest)
       for (std::size_t k = 0; k < c.nearest->labels.size(); ++k)
         add_axis_values(a.axes[k], c.nearest->labels[k], admitted);
-    const bool memory = of_memory(c.text);  // its relaxation would be a larger device
+    const auto unasked = unasked_words(c.text);  // its relaxation would be a larger device
     out += fmt::format("{:<12}{} rejects {} of {} points{}\n", head,
-                       memory ? "memory, or a plan that the model does not allow," : limit_words(c.text),
-                       grouped(c.violated), grouped(a.total),
-                       memory || c.need.empty()
+                       unasked.empty() ? limit_words(c.text) : std::string(unasked), grouped(c.violated),
+                       grouped(a.total),
+                       !unasked.empty() || c.need.empty()
                            ? ""
                            : fmt::format("; {} would admit {}", c.need, fmt::join(admitted, ", ")));
     head = "";

@@ -140,7 +140,8 @@ void latency_rows(Screen& s, const SystemEvaluation& e, std::span<const NumberIn
   row("itl", "p99_itl");
   if (row("ttft", "p99_ttft"))
     parts({"ttft_ingress", "ttft_queue", "ttft_dispatch", "ttft_prefill", "ttft_egress"});
-  row("request_latency", "p99_request_latency");
+  // A request without an answer ends with its first token.
+  if (number_in(p, "request_latency") > number_in(p, "ttft")) row("request_latency", "p99_request_latency");
   if (row("step_latency"))
     parts({"latency_compute", "latency_memory", "communication_latency", "pipeline_bubble_latency",
            "host_transfer_latency"});
@@ -301,7 +302,7 @@ std::string brief_card(const SystemEvaluation& e, const RenderOptions& o,
                                                     [](const auto& a) { return !a.passed; });
   s.text(verdict_of(e, assertions), fails ? Paint::bad : Paint::good);
   auto title = fmt::format("{} on {}, {}", e.workload, e.hardware, e.mode);
-  for (const auto* part : {&e.load, &e.runtime})
+  for (const auto* part : {&e.load, &e.lengths, &e.runtime})
     if (!part->empty()) title += ", " + *part;
   title += fmt::format(", {} fidelity", e.fidelity);
   if (!e.guess.empty()) title += ", shape guessed";

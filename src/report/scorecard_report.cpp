@@ -55,7 +55,7 @@ std::string bound_words(const AssertionResult& a) {
 std::string title_of(const SystemEvaluation& e) {
   auto title = fmt::format("{} on {} · {} · {} fidelity", e.workload, e.hardware, e.mode, e.fidelity);
   if (!e.guess.empty()) title += " · shape guessed";
-  if (!e.load.empty()) title += fmt::format(" · {}", e.load);
+  if (!e.load.empty()) title += fmt::format(" · {} · {}", e.load, e.lengths);
   if (!e.runtime.empty()) title += fmt::format(" · {}", e.runtime);
   return e.scenario_name == "scenario" || e.scenario_name.empty() ? title : e.scenario_name + ": " + title;
 }
@@ -218,6 +218,7 @@ std::string json_of(const SystemEvaluation& e, std::span<const AssertionResult> 
            {"mode", e.mode},
            {"fidelity", e.fidelity},
            {"load", e.load},
+           {"lengths", e.lengths},
            {"runtime", e.runtime},
            {"feasible", fits}};
   if (!e.guess.empty()) out["guess"] = e.guess;

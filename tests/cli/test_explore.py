@@ -36,6 +36,63 @@ def test_optimize(run):
     assert "ttft" in best["shown"]
 
 
+QUESTION = ("Llama3_8B", "H100", "--show", "itl", "-o", "json")
+
+
+def rates_of(done):
+    assert done.code == 0, done.err
+    rows = done.json()["rows"]
+    return [row.get("arrival_rate") or row["rate"] for row in rows], [row["itl"] for row in rows]
+
+
+@pytest.mark.parametrize("words", [
+    ["--rate", "1,2,4"],
+    ["--rate", "1,2,4/s"],
+    ["--rate", "1/s,2/s,4/s"],
+    ["--axis", "arrival_rate=1/s,2/s,4/s"],
+    ["--axis", "arrival_rate=1..4 request/s*2"],
+    ["--axis", "rate=1,2,4 request/s"],
+], ids=" ".join)
+def test_rates_are_swept_as_options_take_them(run, words):
+    """Nobody needs to state a rate beside the one that varies."""
+    rates, times = rates_of(run("sweep", *QUESTION, *words))
+    alone = [run("eval", "Llama3_8B", "H100", "--rate", f"{x}/s", "-o", "json").json()["p_itl"] for x in (1, 2, 4)]
+    assert [float(str(rate).split()[0]) for rate in rates] == [1, 2, 4] and times == pytest.approx(alone)
+
+
+def test_devices_are_swept_as_options_take_them(run):
+    done = run("sweep", *QUESTION, "--accelerators", "1,2")
+    assert [float(row["accelerators"]) for row in done.json()["rows"]] == [1, 2]
+    assert "accelerators" not in run("sweep", *QUESTION, "--accelerators", "2").json()["rows"][0]
+
+
+def test_a_unit_behind_the_last_value_is_that_of_all(run):
+    rows = run("sweep", *QUESTION, "--axis", "power_cap=350..700 W*2").json()["rows"]
+    assert len(rows) == 2 and rows == run("sweep", *QUESTION, "--axis", "power_cap=350 W,700 W").json()["rows"]
+
+
+def test_a_rate_is_solved_without_one_that_is_stated(run):
+    question = ("solve", "Llama3_8B", "H100", "p99_ttft <= 500 ms")
+    alone = run(*question, "arrival_rate", "-o", "json").json()["value"]
+    assert alone == run(*question, "arrival_rate", "--rate", "1/s", "-o", "json").json()["value"]
+    assert alone == run(*question, "rate", "-o", "json").json()["value"]
+    title = run(*question, "rate").out
+    assert "random arrivals, 2048 tokens in, 128 tokens out" in " ".join(title.split())
+
+
+def test_a_rate_that_is_given_is_no_objective(run):
+    """All plans of 8 devices finish what arrives: the time of a request tells them apart."""
+    question = ("optimize", "Llama3_70B", "H100", "--rate", "5/s", "--ttft", "p99 500 ms")
+    done = run(*question, "--accelerators", "8")
+    assert "no objective: request_latency" in done.err and "p99 TTFT <= 500 ms" in done.out
+    assert "memory, or a plan" not in done.out and done.out.count("memory rejects") <= 1
+    best = run(*question, "--accelerators", "8", "-o", "json").json()["best"][0]
+    assert best["axes"]["tp_size, pp_size"] == "8 x 1"  # 4 x 1 finishes as many, 1.2 times as slowly
+    assert "no objective: throughput_per_accelerator" in run(*question, "--axis", "accelerators=8,16").err
+    front = run("pareto", "Llama3_70B", "H100", "--rate", "5/s", "--accelerators", "8")
+    assert "no objective: ttft, itl" in front.err
+
+
 def test_nothing_feasible_says_what_would_help(run):
     done = run("optimize", *SPACE, "--minimize", "itl", "--subject-to", "itl <= 1 ms")
     assert done.code == 2 and "excludes" in done.err and "instead of 1 ms admits" in done.out

@@ -14,6 +14,10 @@ KEYS_SERVE = [
     ("workload.arrival_rate", "batch_size: 8", "arrival_rate: 2 request/s"),
     ("workload.seq_len", "seq_len: 1024", "seq_len: 1025"),
     ("workload.output_tokens", "output_tokens: 128", "output_tokens: 129"),
+    ("workload.seq_len_cv", "seq_len_cv: 0.5", "seq_len_cv: 0.6"),
+    ("workload.seq_len_law", "seq_len_law: gamma", "seq_len_law: uniform"),
+    ("workload.output_tokens_cv", "output_tokens_cv: 0.5", "output_tokens_cv: 0.6"),
+    ("workload.output_tokens_law", "output_tokens_law: gamma", "output_tokens_law: weibull"),
     ("workload.cached_prefix_len", "cached_prefix_len: 16", "cached_prefix_len: 256"),
     ("workload.prefill_chunk_tokens", "prefill_chunk_tokens: 512", "prefill_chunk_tokens: 256"),
     ("workload.chunked_prefill", "prefill_chunk_tokens: 512", "prefill_chunk_tokens: 512, chunked_prefill: false"),
@@ -79,7 +83,8 @@ ops: {region: Quebec, duration_days: 30, kwh_price: 0.1 USD/kWh}
 
 def full():
     extra = ", batch_size: 8, seq_len: 1024, output_tokens: 128, cached_prefix_len: 16, prefill_chunk_tokens: 512"
-    extra += ", draft_model: GPT2_Small, draft_acceptance_rate: 0.7, draft_acceptance_decay: 0.9, draft_tokens: 4}"
+    extra += ", draft_model: GPT2_Small, draft_acceptance_rate: 0.7, draft_acceptance_decay: 0.9, draft_tokens: 4"
+    extra += ", seq_len_cv: 0.5, seq_len_law: gamma, output_tokens_cv: 0.5, output_tokens_law: gamma}"
     return FULL_SERVE.replace("workload: {name: Llama3_8B}", "workload: {name: Llama3_8B" + extra)
 
 

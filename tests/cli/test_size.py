@@ -32,11 +32,47 @@ def test_the_answer_says_its_load(run, words, load):
     assert code == 0 and card["load"] == load and load in run("eval", "Llama3_8B", "H100", *words).out.splitlines()[1]
 
 
+SAID = "2048 tokens in, 128 tokens out, all alike"
+
+
+@pytest.mark.parametrize("words", [
+    ["eval", "Llama3_8B", "H100"],
+    ["size", "Llama3_8B", "--on", "H100", "--rate", "2/s", "--itl", "30 ms"],
+    ["decide", "Llama3_8B", "--on", "H100,H200", "--rate", "2/s", "--itl", "30 ms"],
+    ["optimize", "Llama3_8B", "H100", "--axis", "batch_size=1,2"],
+    ["compare", "Llama3_8B", "H100", "itl", "--with", "hardware=H200"],
+    ["sweep", "Llama3_8B", "H100,H200"],
+    ["solve", "Llama3_8B", "H100", "itl <= 30 ms", "batch_size"],
+    ["claim", "Llama3_8B 1xH100 100 token/s/gpu at itl 30 ms"],
+], ids=lambda words: words[0])
+def test_the_first_lines_say_the_lengths(run, words):
+    """Also where nobody stated them; a length that varies is not said."""
+    done = run(*words)
+    assert done.code == 0 and SAID in " ".join(" ".join(done.out.splitlines()[:6]).split()), done.out
+    assert SAID not in run("sweep", "Llama3_8B", "H100", "--axis", "seq_len=512,1024", "--show", "itl").out
+
+
+def test_the_load_is_said_unless_it_varies(run):
+    title = run("sweep", "Llama3_8B", "H100", "--axis", "seq_len=512,1024", "--batch-size", "16", "--show", "itl").out.splitlines()[0]
+    assert "128 tokens out" in title and "tokens in" not in title and "16 requests" not in title  # batch_size is an axis of one value
+    assert "at 3 request/s" in run("compare", "Llama3_8B", "H100", "itl", "--rate", "3/s", "--with", "hardware=H200").out
+
+
 def test_a_burst_waits_and_a_steady_state_does_not(run):
     words = ["eval", "DeepSeek_V3", "H200", "--accelerators", "8", "--seq-len", "4096", "--output-tokens", "1024"]
     steady = numbers_of(asked(run, *words, "--concurrency", "64")[1])
     burst = numbers_of(asked(run, *words, "--burst", "64")[1])
     assert steady["ttft"] < 800 and burst["ttft"] > 5000  # ms
+
+
+def test_a_burst_without_answers_says_so(run):
+    words = ["eval", "Llama3_8B", "H100", "--burst", "16"]
+    text = " ".join(run(*words).out.split())
+    assert "2048 tokens in, no answers" in text and "whole request" not in text
+    assert any("a burst without output_tokens" in note for note in asked(run, *words)[1]["warnings"])
+    text = " ".join(run(*words, "--output-tokens", "64").out.split())
+    assert "64 tokens out" in text and "whole request" in text and "no answers" not in text
+    assert not any("without output_tokens" in note for note in asked(run, *words, "--fidelity", "textbook")[1]["warnings"])
 
 
 def test_two_loads_contradict_each_other(refused):
@@ -87,6 +123,14 @@ def test_limits_that_no_plan_meets_say_what_would_help(run):
     code, answer = asked(run, "size", "Llama3_70B", "--on", "H100", "--rate", "1/s", "--itl", "1 ms")
     assert code == 2
     assert answer["feasible"] is False and answer["smallest_change"]
+
+
+def test_training_without_a_batch_says_which_is_assumed(run):
+    code, answer = asked(run, "size", "Llama3_70B", "--on", "H100", "--mode", "train", "--tokens", "15T", "--within", "90 d")
+    assert code == 2 and "with a batch of 1 sequence" in answer["reason"]
+    assert "1 unless it is stated" in answer["smallest_change"] and "--batch-size 512" in answer["smallest_change"]
+    done = run("solve", "Llama3_70B", "H100", "training_time <= 90 d", "accelerators", "--mode", "train")
+    assert done.code == 2 and "batch of 1, sequences of 2048 tokens" in done.out
 
 
 def test_a_claim_above_the_bound_is_impossible(run):

@@ -46,7 +46,9 @@ def test_the_plan_of_a_file_is_evaluated(run, sample, tmp_path):
     inputs = run("traffic", "show", sample, "-o", "json").json()["inputs"]
     by_plan = run("eval", plan, "-o", "json").json()
     by_hand = run("eval", "Llama3_8B", "H100", "--seq-len", inputs["seq_len"], "--output-tokens", inputs["output_tokens"],
-                  "--cached-prefix-len", inputs["cached_prefix_len"], "--arrival-rate", inputs["arrival_rate"], "-o", "json").json()
+                  "--cached-prefix-len", inputs["cached_prefix_len"], "--arrival-rate", inputs["arrival_rate"],
+                  "--seq-len-cv", inputs["seq_len_cv"], "--seq-len-law", "lognormal",
+                  "--output-tokens-cv", inputs["output_tokens_cv"], "--output-tokens-law", "gamma", "-o", "json").json()
     by_option = run("eval", "Llama3_8B", "H100", "--traffic-file", sample, "-o", "json")
     figures = [{k: v for k, v in card.items() if k.startswith(("f_", "p_"))} for card in (by_plan, by_hand, by_option.json())]
     assert figures[0] == figures[1] == figures[2] and len(figures[0]) > 10
@@ -56,6 +58,23 @@ def test_the_plan_of_a_file_is_evaluated(run, sample, tmp_path):
 def test_what_is_given_is_kept(run, sample):
     done = run("eval", "Llama3_8B", "H100", "--seq-len", "3000", "--traffic-file", sample)
     assert "(another is given)" in done.err and "taken: seq_len" not in done.err and "output_tokens=" in done.err
+
+
+def test_percentiles_have_the_lengths_of_the_file(run, sample):
+    """Answers are gamma with shape 2 and a mean of 200: 99 % are below 664 tokens."""
+    def card(*more):
+        return run("eval", "Llama3_8B", "H100", "--traffic-file", sample, *more, "-o", "json").json()
+
+    alike = ("--seq-len-cv", "0", "--output-tokens-cv", "0", "--seq-len-law", "constant", "--output-tokens-law", "constant")
+    file, equal = card(), card(*alike)
+    assert file["p_p99_request_latency"] > 600 * file["p_itl"] and equal["p_p99_request_latency"] < 300 * equal["p_itl"]
+    assert file["p_p99_ttft"] > equal["p_p99_ttft"] and file["p_p50_ttft"] < equal["p_p50_ttft"]
+    assert "\u00b1" in file["lengths"] and equal["lengths"].endswith("all alike")
+    # One device gives a token in 8.5 ms: 664 of them miss 4 s, 200 do not.
+    def sized(*more):
+        return run("size", "Llama3_8B", "--on", "H100", "--traffic-file", sample, "--e2e", "p99 4 s", *more, "-o", "json").json()
+
+    assert sized(*alike)["best"]["devices"] == 1 and sized()["best"]["devices"] > 1
 
 
 def test_resolvers_take_arrivals(run, sample):

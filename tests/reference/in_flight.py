@@ -20,6 +20,7 @@ import power_cap
 import queueing
 import serving
 import textbook
+from lengths import Lengths
 from plan import EXCHANGE, serving_plan, set_exchange
 from zoo import BYTES, default, entry, figure, get, of, under
 
@@ -207,7 +208,12 @@ class Steady:
         self.fresh = s.seq_len - s.cached_prefix_len
         self.chunks = math.ceil(self.fresh / self.chunk)
         self.together = max(1, math.floor(self.chunk / self.fresh))  # prompts of one pass
-        self.context = s.seq_len + (s.output_tokens + 1) / 2  # token i of n sees the prompt and i tokens
+        self.prompts = Lengths(s.seq_len_cv, s.seq_len_law)
+        self.answers = Lengths(s.output_tokens_cv, s.output_tokens_law)
+        # Token i of n sees the prompt and i tokens. At a random moment an answer of n tokens is met n times as often as
+        # one of a single token: the mean of n^2 over the mean of n.
+        met = s.output_tokens * (1 + self.answers.cv**2)
+        self.context = s.seq_len + (met + 1) / 2
         # The first token comes with the prompt; who ends within a block of steps stays to its end.
         self.steps = max(1, s.output_tokens - 1) + (s.scheduler_steps - 1) / 2
 
@@ -337,6 +343,11 @@ class Steady:
         host = (self.with_host(mean, min(1.0, requests)) - mean) * self.chunks
         return SimpleNamespace(kernels=total - launches, host=launches + host)
 
+    def one_pass(self, length):
+        """A prompt of another length in one pass of its own."""
+        new = max(1, length - self.s.cached_prefix_len)
+        return self.workers.prefill(self.prompt_ranks, new, self.s.cached_prefix_len + new).total
+
     def in_step(self):
         """A closed loop of equal requests keeps its order."""
         return self.s.equal_lengths and not self.s.arrival_rate
@@ -444,6 +455,7 @@ def separate_first_token(s, engine, steady, passes, step, rate, running, out, pr
 REQUEST = dict(
     seq_len=2048,
     output_tokens=128,
+    **dict.fromkeys(("seq_len_cv", "seq_len_law", "output_tokens_cv", "output_tokens_law")),
     arrival_rate=None,
     concurrency=None,
     max_batch_size=None,
@@ -568,7 +580,10 @@ def answer(**asked):
             # The last requests leave an engine that empties: half of the batch runs in the last generation.
             rounds = s.num_requests / most
             rate *= rounds / (rounds + 0.5)
-    rates_and_latencies(s, out, rate, devices)
+    for name, share in (("p50_ttft", 0.5), ("p99_ttft", 0.99)):
+        if name in out and steady.prompts.differ:  # who is late in line has a long prompt
+            out[name] += steady.one_pass(s.seq_len * steady.prompts.factor(share)) - steady.one_pass(s.seq_len)
+    rates_and_latencies(s, out, rate, devices, steady.answers)
     return out
 
 
@@ -583,7 +598,7 @@ def token_time_deviation(s, steady, step, running):
     return math.sqrt(prompts + by_requests**2 * 2 / 3 / max(running, 1e-12))
 
 
-def rates_and_latencies(s, out, rate, devices):
+def rates_and_latencies(s, out, rate, devices, answers):
     out["request_throughput"] = rate
     out["token_throughput"] = rate * s.output_tokens
     out["token_throughput_per_accelerator"] = out["token_throughput"] / devices
@@ -591,6 +606,10 @@ def rates_and_latencies(s, out, rate, devices):
     for first, whole in (("ttft", "request_latency"), ("p99_ttft", "p99_request_latency")):
         if first in out:
             out[whole] = out[first] + generation
+    if answers.differ and "p99_ttft" in out:  # prompts and answers are independent: what exceeds the means adds in squares
+        longest = out["itl"] * (s.output_tokens * answers.factor(0.99) - 1)
+        late = max(0.0, out["p99_ttft"] - out["ttft"])
+        out["p99_request_latency"] = out["request_latency"] + math.hypot(late, longest - generation)
     if s.target_itl:
         spare, deviation = s.target_itl - out["itl"], (out["p99_itl"] - out["itl"]) / 2.3263478740408408
         meets = 0.5 * math.erfc(-spare / deviation / math.sqrt(2)) if deviation > 0 else float(spare >= 0)

@@ -231,7 +231,7 @@ class SystemEvaluation(_Read):
     """
 
     _parts = {
-        **{name: attrgetter(name) for name in ("scenario_name", "workload", "hardware", "mode", "fidelity", "load", "runtime", "guess", "assumptions",
+        **{name: attrgetter(name) for name in ("scenario_name", "workload", "hardware", "mode", "fidelity", "load", "lengths", "runtime", "guess", "assumptions",
                                                "warnings", "remedies", "passed_all")},
         "feasibility": lambda core: EvaluationLevel(core.feasibility),
         "performance": lambda core: EvaluationLevel(core.performance),

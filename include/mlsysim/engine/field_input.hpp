@@ -38,6 +38,9 @@ class FieldReader {
   std::vector<std::unique_ptr<File>> files_;
 };
 
+/// A rate of requests: "10/s" and "10" are "10 request/s", since nothing else arrives.
+[[nodiscard]] std::string request_rate_text(std::string_view text);
+
 /// Whether a text means a file rather than a name: it holds a slash, or ends as files do (.yaml,
 /// .yml, .json, .gguf, .safetensors).
 [[nodiscard]] bool names_a_file(std::string_view text);

@@ -13,6 +13,7 @@
 #include <mlsysim/specs/infrastructure.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/specs/system.hpp>
+#include <mlsysim/specs/traffic_law.hpp>
 #include <mlsysim/specs/workload.hpp>
 
 #include <optional>
@@ -56,6 +57,8 @@ struct Scenario {
   std::optional<RequestRate<>> arrival_rate{};
   std::optional<double> seq_len{};
   std::optional<double> output_tokens{};
+  std::optional<double> seq_len_cv{}, output_tokens_cv{};
+  std::optional<TrafficLaw> seq_len_law{}, output_tokens_law{};
   std::optional<Precision> precision{}, kv_precision{};
   std::optional<WeightFormat> weight_format{};
   std::optional<double> weight_bits{};
@@ -154,7 +157,7 @@ struct Scenario {
              field(&S::tp_size, key::tp_size).defaulted("all devices of the node (serve), 1 (train)"),
              field(&S::pp_size, key::pp_size).defaulted("no pipeline"),
              field(&S::ep_size, key::ep_size).defaulted("experts not spread")),
-        prefill_rows<S>(),
+        length_rows<S>(), prefill_rows<S>(),
         rows(field(&S::decode_replicas, "decode_replicas", "",
                    "replicas that generate tokens, beside prefill workers")
                  .at_least(1)

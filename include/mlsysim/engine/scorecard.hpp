@@ -56,6 +56,7 @@ struct SystemEvaluation {
   std::string workload, hardware;  ///< names
   std::string mode, fidelity;
   std::string load;     ///< how requests reach a served model, in words; empty in the other modes
+  std::string lengths;  ///< of the requests of a served model, in words
   std::string runtime;  ///< software that runs the model, in words
   std::string guess;    ///< what of the model's shape is one; empty where it is known
   EvaluationLevel feasibility, performance, macro;

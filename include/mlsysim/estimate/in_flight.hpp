@@ -15,6 +15,7 @@
 
 #include <mlsysim/estimate/cache_rule.hpp>
 #include <mlsysim/estimate/first_token.hpp>
+#include <mlsysim/estimate/length_spread.hpp>
 #include <mlsysim/estimate/serving.hpp>
 #include <mlsysim/reflect/join.hpp>
 #include <mlsysim/timing/fidelity_model.hpp>
@@ -169,13 +170,14 @@ template <class T> [[nodiscard]] ReplicaPasses<T> replica_passes(const ServingPr
 /// One replica whose requests join and leave a running batch.
 template <class T = double> struct InFlightProblem {
   T seq_len{1.0}, output_tokens{1.0}, cached_prefix_len{0.0};  ///< tokens of a request
-  T prefill_chunk_tokens{1.0};                                 ///< of a pass of prompts
-  RequestRate<T> arrival_rate;                                 ///< of random arrivals
-  T concurrency{1.0};                                          ///< requests of a closed loop
-  T max_batch_size{1.0};     ///< most requests that the engine runs, where it has a limit
-  T num_requests{1.0};       ///< of the whole run, where it ends
-  T arrival_variation{1.0};  ///< variance over mean of random arrivals
-  T scheduler_steps{1.0};    ///< that the host schedules at once
+  LengthSpread<T> answer_lengths;
+  T prefill_chunk_tokens{1.0};  ///< of a pass of prompts
+  RequestRate<T> arrival_rate;  ///< of random arrivals
+  T concurrency{1.0};           ///< requests of a closed loop
+  T max_batch_size{1.0};        ///< most requests that the engine runs, where it has a limit
+  T num_requests{1.0};          ///< of the whole run, where it ends
+  T arrival_variation{1.0};     ///< variance over mean of random arrivals
+  T scheduler_steps{1.0};       ///< that the host schedules at once
   T page_tokens{16.0}, kv_share{1.0};
   CacheRule<T> cache_rule;  ///< of the memory, whose share is `kv_share`
   ReplicaPasses<T> passes;
@@ -210,6 +212,7 @@ template <class T = double> struct InFlightProblem {
     return rows(
         field(&P::seq_len, key::seq_len), field(&P::output_tokens, key::output_tokens),
         field(&P::cached_prefix_len, key::cached_prefix_len),
+        field(&P::answer_lengths, "output_tokens_spread", "", ""),
         field(&P::prefill_chunk_tokens, key::prefill_chunk_tokens),
         field(&P::arrival_rate, key::arrival_rate),
         field(&P::concurrency, "concurrency", "", "requests that clients keep in flight"),

@@ -15,6 +15,7 @@
 #include <mlsysim/estimate/chunks.hpp>
 #include <mlsysim/estimate/first_token.hpp>
 #include <mlsysim/estimate/host_embedding.hpp>
+#include <mlsysim/estimate/length_spread.hpp>
 #include <mlsysim/estimate/limits.hpp>
 #include <mlsysim/estimate/load.hpp>
 #include <mlsysim/estimate/macro.hpp>
@@ -31,6 +32,7 @@ template <class T = double> struct ServingProblem {
   T batch_size{1.0};  ///< requests of all replicas: in flight, or of the burst
   RequestRate<T> arrival_rate = RequestRate<T>::from_base(T{1.0});  ///< of all replicas
   T seq_len{1.0}, output_tokens{1.0}, cached_prefix_len{0.0};       ///< tokens of a sequence
+  LengthSpread<T> prompt_lengths, answer_lengths;                   ///< in steady state
   T prefill_chunk_tokens{1.0};                                      ///< of a pass of prompts
   T accelerators{1.0};                                              ///< of all replicas
   Plan<T> plan;                                                     ///< degrees and bytes
@@ -72,6 +74,8 @@ template <class T = double> struct ServingProblem {
         field(&P::batch_size, key::batch_size), field(&P::arrival_rate, key::arrival_rate),
         field(&P::seq_len, key::seq_len), field(&P::output_tokens, key::output_tokens),
         field(&P::cached_prefix_len, key::cached_prefix_len),
+        field(&P::prompt_lengths, "seq_len_spread", "", ""),
+        field(&P::answer_lengths, "output_tokens_spread", "", ""),
         field(&P::prefill_chunk_tokens, key::prefill_chunk_tokens).fixed(),  // it decides the chunks
         field(&P::accelerators, key::accelerators), field(&P::plan, "plan", "", ""),
         field(&P::draft_acceptance_rate, key::draft_acceptance_rate),
@@ -138,35 +142,6 @@ template <class T = double> struct ServingProblem {
   }
   /// The device that generates the tokens.
   [[nodiscard]] const Device<T>& step_device() const { return disaggregated ? decode_device : device; }
-};
-
-/// Numbers of a steady state that a static batch does not have.
-template <class T = double> struct SteadyEstimate {
-  T running_requests{0.0}, waiting_requests{0.0}, max_active_requests{0.0};
-  RequestRate<T> request_throughput, capacity, overload;
-  Time<T> p50_ttft, p90_ttft, p95_ttft, p99_ttft;
-  Time<T> p90_itl, p99_itl, p99_token_gap, p99_request_latency;
-
-  static constexpr auto fields() {
-    using R = SteadyEstimate;
-    return rows(
-        field(&R::running_requests, "running_requests", "",
-              "requests of a replica that decode together, mean"),
-        field(&R::waiting_requests, "waiting_requests", "", "requests in flight that wait for a slot"),
-        field(&R::max_active_requests, "max_active_requests", "", "requests whose pages fit on a replica"),
-        field(&R::request_throughput, "request_throughput", "request/s", "requests that are finished"),
-        field(&R::capacity, "capacity", "request/s", "what full replicas finish"),
-        field(&R::overload, "overload", "request/s", "arrivals beyond the capacity"),
-        field(&R::p50_ttft, "p50_ttft", "ms", "half of the first tokens come no later"),
-        field(&R::p90_ttft, "p90_ttft", "ms", "90 % of the first tokens come no later"),
-        field(&R::p95_ttft, "p95_ttft", "ms", "95 % of the first tokens come no later"),
-        field(&R::p99_ttft, "p99_ttft", "ms", "99 % of the first tokens come no later"),
-        field(&R::p90_itl, "p90_itl", "ms", "mean time between tokens that 90 % of the requests keep"),
-        field(&R::p99_itl, "p99_itl", "ms", "mean time between tokens that 99 % of the requests keep"),
-        field(&R::p99_token_gap, "p99_token_gap", "ms",
-              "99 % of the tokens come no later after the one before"),
-        field(&R::p99_request_latency, "p99_request_latency", "ms", "99 % of the requests take no longer"));
-  }
 };
 
 /// Latency, throughput, memory and cost of replicas that serve a load.

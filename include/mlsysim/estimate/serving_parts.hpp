@@ -1,5 +1,6 @@
 #pragma once
-/// Parts of a served model's problem: draft model, prefill workers, draft acceptance and prompt launches.
+/// Parts of a served model's problem: draft model, prefill workers, draft acceptance and prompt launches. And
+/// what its estimate has in steady state alone.
 ///
 /// Degrees of 0 in a PromptPool are those of the decode replicas.
 ///
@@ -58,6 +59,35 @@ template <class T = double> struct PromptPool {
     return rows(category(&P::apart, "apart", "prompts have workers of their own"),
                 category(&P::counted, "counted", "the replicas that generate tokens are counted"),
                 category(&P::all, "all", "the devices are those of both pools"));
+  }
+};
+
+/// Numbers of a steady state that a static batch does not have.
+template <class T = double> struct SteadyEstimate {
+  T running_requests{0.0}, waiting_requests{0.0}, max_active_requests{0.0};
+  RequestRate<T> request_throughput, capacity, overload;
+  Time<T> p50_ttft, p90_ttft, p95_ttft, p99_ttft;
+  Time<T> p90_itl, p99_itl, p99_token_gap, p99_request_latency;
+
+  static constexpr auto fields() {
+    using R = SteadyEstimate;
+    return rows(
+        field(&R::running_requests, "running_requests", "",
+              "requests of a replica that decode together, mean"),
+        field(&R::waiting_requests, "waiting_requests", "", "requests in flight that wait for a slot"),
+        field(&R::max_active_requests, "max_active_requests", "", "requests whose pages fit on a replica"),
+        field(&R::request_throughput, "request_throughput", "request/s", "requests that are finished"),
+        field(&R::capacity, "capacity", "request/s", "what full replicas finish"),
+        field(&R::overload, "overload", "request/s", "arrivals beyond the capacity"),
+        field(&R::p50_ttft, "p50_ttft", "ms", "half of the first tokens come no later"),
+        field(&R::p90_ttft, "p90_ttft", "ms", "90 % of the first tokens come no later"),
+        field(&R::p95_ttft, "p95_ttft", "ms", "95 % of the first tokens come no later"),
+        field(&R::p99_ttft, "p99_ttft", "ms", "99 % of the first tokens come no later"),
+        field(&R::p90_itl, "p90_itl", "ms", "mean time between tokens that 90 % of the requests keep"),
+        field(&R::p99_itl, "p99_itl", "ms", "mean time between tokens that 99 % of the requests keep"),
+        field(&R::p99_token_gap, "p99_token_gap", "ms",
+              "99 % of the tokens come no later after the one before"),
+        field(&R::p99_request_latency, "p99_request_latency", "ms", "99 % of the requests take no longer"));
   }
 };
 

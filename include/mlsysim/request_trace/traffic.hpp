@@ -85,8 +85,9 @@ struct TrafficHow {
 /// @throws InputError that names the file and the line where it is not traffic
 [[nodiscard]] RecordedTraffic read_traffic(const std::filesystem::path& file, const TrafficHow& how = {});
 
-/// Inputs that a trace gives, as key and text: seq_len, output_tokens, cached_prefix_len, arrival_rate,
-/// arrival_cv, service_time_cv, mean_request_tokens, max_seq_len, concurrency, equal_lengths.
+/// Inputs that a trace gives, as key and text: seq_len, output_tokens, their _cv and _law (the
+/// closest), cached_prefix_len, arrival_rate, arrival_cv, service_time_cv, mean_request_tokens, max_seq_len,
+/// concurrency, equal_lengths.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> traffic_inputs(const RecordedTraffic& traffic);
 
 /// Everything, as JSON: `mlsysim/traffic@1`. Times in seconds, rates in requests a second.

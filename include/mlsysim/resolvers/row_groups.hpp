@@ -102,6 +102,20 @@ template <class I> [[nodiscard]] constexpr auto prefill_rows() {
                   .counted()
                   .defaulted("ep_size"));
 }
+/// Lengths of requests that differ.
+template <class I> [[nodiscard]] constexpr auto length_rows() {
+  return rows(
+      field(&I::seq_len_cv, "seq_len_cv", "", "deviation of prompt lengths over their mean")
+          .within(0, 100)
+          .defaulted("all alike"),
+      field(&I::seq_len_law, "seq_len_law", "", "distribution of prompt lengths").defaulted("lognormal"),
+      field(&I::output_tokens_cv, "output_tokens_cv", "", "deviation of answer lengths over their mean")
+          .within(0, 100)
+          .defaulted("all alike"),
+      field(&I::output_tokens_law, "output_tokens_law", "", "distribution of answer lengths")
+          .defaulted("lognormal"));
+}
+
 /// Link over which the KV cache of a prompt moves to the decoding devices.
 template <class I> [[nodiscard]] constexpr auto transfer_rows() {
   return rows(field(&I::network_bandwidth, key::network_bandwidth)

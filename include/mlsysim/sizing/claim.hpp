@@ -42,6 +42,7 @@ struct ClaimVerdict {
   std::string plan;       ///< that plan: "tp 4, 2 replicas, 96 in flight"
   double percentile = 0;  ///< of measured rates at this prediction, in percent
   std::string basis;      ///< rows that this rests on
+  std::string lengths;    ///< of the requests, in words
 };
 [[nodiscard]] std::string_view name_of(ClaimVerdict::Kind kind);
 

@@ -156,6 +156,13 @@ std::vector<std::pair<std::string, std::string>> traffic_inputs(const RecordedTr
   };
   whole("seq_len", t.prompt.mean, 1);
   if (t.answer) whole("output_tokens", t.answer->mean, 1);
+  const auto spread = [&](const std::string& length, const CountedSpread& s) {
+    if (s.laws.empty()) return;  // a mean alone
+    out.emplace_back(length + "_cv", fmt::format("{:.9g}", std::min(s.cv(), 100.0)));
+    out.emplace_back(length + "_law", std::string(name_of(s.laws.front().law)));
+  };
+  spread("seq_len", t.prompt);
+  if (t.answer) spread("output_tokens", *t.answer);
   if (t.total_mean) whole("mean_request_tokens", *t.total_mean, 1);
   if (t.longest) whole("max_seq_len", *t.longest, 1);
   if (t.prefixes && t.prefixes->mean >= 0.5)

@@ -221,6 +221,7 @@ ClaimVerdict judge(const Claim& claim, const Scenario& scenario) {
   Scenario base = scenario;
   base.mode = Mode::serve;
   base.load = Load::concurrency;
+  out.lengths = length_words(base, *base.load);
   bool fits = false;
   Time<> fastest = Time<>::from_base(std::numeric_limits<double>::infinity());
   Scenario best = base;

@@ -1,6 +1,8 @@
+#include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/report/detail/markup.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/sizing/report.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/detail/markup.hpp>
 #include <mlsysim/units/format.hpp>
@@ -375,9 +377,13 @@ Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
 }  // namespace
 
 std::string words_of(const SizeQuestion& q) {
-  const std::string& model = q.scenario.workload->name;
+  const Scenario& s = q.scenario;
+  const std::string& model = s.workload->name;
   if (q.scenario.mode == Mode::train || q.within || q.tokens) {
-    std::string out = "training of " + model;
+    Notes quiet;
+    std::string out = fmt::format("training of {} with a batch of {:g}", model, s.batch_size);
+    if (s.workload->hidden())
+      out += fmt::format(" sequences of {:.0f} tokens", seq_len_or_default(s.seq_len, *s.workload, 0, quiet));
     const auto tokens = q.tokens ? std::optional(*q.tokens)
                         : q.scenario.workload->training.tokens
                             ? std::optional(q.scenario.workload->training.tokens->base())
@@ -388,8 +394,8 @@ std::string words_of(const SizeQuestion& q) {
   }
   std::vector<std::string> limits;
   for (const auto& l : q.limits) limits.push_back(l.text());
-  return fmt::format("{} of {}{}{}", shown(q.rate), model, limits.empty() ? "" : " within ",
-                     fmt::join(limits, ", "));
+  return fmt::format("{} of {} ({}){}{}", shown(q.rate), model, length_words(s, Load::rate),
+                     limits.empty() ? "" : " within ", fmt::join(limits, ", "));
 }
 
 std::string render(const SizeQuestion& q, const SizeAnswer& a, const RenderOptions& options) {
@@ -491,8 +497,8 @@ std::string render(const DecideQuestion& q, const DecideAnswer& a, const RenderO
 
 std::string render(const Claim& claim, const ClaimVerdict& v, const RenderOptions& options) {
   const std::string asked =
-      fmt::format("{} on {}: {} of each of {:g}{}", claim.model, claim.machine, shown(v.claimed), v.devices,
-                  claim.limit ? " at " + claim.limit->text() : "");
+      fmt::format("{} on {}: {} of each of {:g}{}; {}", claim.model, claim.machine, shown(v.claimed),
+                  v.devices, claim.limit ? " at " + claim.limit->text() : "", v.lengths);
   if (options.format == OutputFormat::json)
     return detail::json_document(Json{{"schema", "mlsysim/claim@1"},
                                       {"claim", asked},

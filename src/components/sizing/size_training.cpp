@@ -147,15 +147,18 @@ class Copies {
 void miss(NearestPlan& nearest, const SizeQuestion& q, const Trained& run, const Degrees& d, double devices) {
   const auto& e = run.estimate;
   const double by = std::max(e.training_time / *q.within, e.memory.total / e.memory.capacity);
+  const double batch = q.scenario.batch_size;
   const auto what =
       run.fits()
           ? fmt::format("{} on {:g} devices", pretty(AnyQuantity(e.training_time), 3), devices)
           : fmt::format("needs {} of {} on each of {:g} devices", pretty(AnyQuantity(e.memory.total), 3),
                         pretty(AnyQuantity(e.memory.capacity), 3), devices);
-  nearest.take(by, what, d,
-               fmt::format("a time {:.3g} times as long, or a larger batch, such as --batch-size {:g}: each "
-                           "copy of the model has at least one of its sequences",
-                           by, std::exp2(std::ceil(std::log2(std::max(2.0, q.scenario.batch_size * by))))));
+  const auto assumed = batch > 1 ? std::string() : std::string(", which is 1 unless it is stated");
+  nearest.take(
+      by, fmt::format("{} with a batch of {:g}{}", what, batch, batch == 1 ? " sequence" : " sequences"), d,
+      fmt::format("a time {:.3g} times as long, or a larger batch{}, such as --batch-size {:g}: each "
+                  "copy of the model has at least one of its sequences",
+                  by, assumed, std::exp2(std::ceil(std::log2(std::max(2.0, batch * by))))));
 }
 
 SizedPlan trained_plan(const Trained& run, const Degrees& d, double devices) {

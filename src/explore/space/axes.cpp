@@ -208,6 +208,31 @@ SpaceAxis degrees_axis(double accelerators, std::vector<std::string> names) {
   return out;
 }
 
+namespace {
+
+/// The rest of a range behind ".." as its end and how it is divided: "16 request/s" and "*2".
+std::pair<std::string_view, std::string_view> end_and_tail(std::string_view rest) {
+  // "1e+3" and "TB/s*2": a plus inside a number is none, a star is always a ratio.
+  const auto at = std::min(rest.find_first_of(":*+", 1), rest.size());
+  return {detail::trimmed(rest.substr(0, at)), rest.substr(at)};
+}
+
+/// The text behind a number; empty where the text does not begin with one.
+std::string_view unit_text(std::string_view text) {
+  double x = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), x);
+  return failed != std::errc{} ? std::string_view()
+                               : text.substr(static_cast<std::size_t>(end - text.data()));
+}
+
+bool is_bare_number(std::string_view text) {
+  double x = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), x);
+  return failed == std::errc{} && end == text.data() + text.size();
+}
+
+}  // namespace
+
 SpaceAxis parse_axis(std::string_view text,
                      const std::function<DynamicValue(std::string_view, std::string_view)>& value) {
   const auto equals = text.find('=');
@@ -230,18 +255,27 @@ SpaceAxis parse_axis(std::string_view text,
     return divisors_axis(axis.names[0], number_of(detail::trimmed(given.substr(9, given.size() - 10)), text));
   if (given.starts_with("degrees(") && given.ends_with(")"))
     return degrees_axis(number_of(detail::trimmed(given.substr(8, given.size() - 9)), text), axis.names);
-  for (const auto item : split(given, ',')) {
+  const auto items = split(given, ',');
+  // A unit behind the last value is that of all: "1,2,4 request/s" and "300..700 W*2".
+  const auto last_dots = items.back().find("..");
+  const auto last = last_dots == std::string_view::npos
+                        ? items.back()
+                        : end_and_tail(items.back().substr(last_dots + 2)).first;
+  const auto unit = unit_text(last);
+  const bool shared =
+      axis.names.size() == 1 && !unit.empty() && !value(axis.names[0], last).exps.dimensionless();
+  const auto read = [&](std::string_view one) {
+    return value(axis.names[0],
+                 shared && is_bare_number(one) ? fmt::format("{}{}", one, unit) : std::string(one));
+  };
+  for (const auto item : items) {
     if (item.empty())
       throw InputError(kAxis, "a value of the axis is empty", "axis", fmt::format("'{}'", text),
                        "values separated by commas");
     const auto dots = axis.names.size() == 1 ? item.find("..") : std::string_view::npos;
     if (dots != std::string_view::npos) {
-      auto rest = item.substr(dots + 2);
-      const auto tail_at = rest.find_first_of(":*+", 1);
-      // "1e+3" and "TB/s*2": a plus inside a number is none, a star is always a ratio.
-      const auto tail = tail_at == std::string_view::npos ? std::string_view() : rest.substr(tail_at);
-      const auto low = value(axis.names[0], detail::trimmed(item.substr(0, dots)));
-      const auto high = value(axis.names[0], detail::trimmed(rest.substr(0, tail_at)));
+      const auto [end, tail] = end_and_tail(item.substr(dots + 2));
+      const auto low = read(detail::trimmed(item.substr(0, dots))), high = read(end);
       if (base_of(low) == nullptr || base_of(high) == nullptr)
         throw InputError(kAxis, "a range has ends that are no numbers", "axis", fmt::format("'{}'", text),
                          "numbers");
@@ -249,7 +283,7 @@ SpaceAxis parse_axis(std::string_view text,
       continue;
     }
     if (axis.names.size() == 1) {
-      auto one = value(axis.names[0], item);
+      auto one = read(item);
       // A name says more than "a hardware".
       if (std::holds_alternative<ObjectRef>(one.value)) {
         axis.labels.resize(axis.size());

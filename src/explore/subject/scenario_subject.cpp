@@ -10,6 +10,7 @@
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
+#include <mlsysim/reflect/detail/aliases.hpp>
 #include <mlsysim/resolvers/detail/once.hpp>
 #include <mlsysim/tape/record.hpp>
 #include <mlsysim/units/any_quantity.hpp>
@@ -304,9 +305,13 @@ void give_free(Scenario& s, std::span<const std::string> varied) {
        {"decode_replicas", &Scenario::decode_replicas}}};
   for (const auto& [name, count] : pools)
     if (!(s.*count) && among(varied, name)) s.*count = 1;
-  // A number of requests under the name of a load says which load it is.
-  for (const Load load : {Load::concurrency, Load::burst}) {
-    if (!among(varied, name_of(load))) continue;
+  // A number of requests under the name of a load says which load it is, and so does a rate.
+  const bool rated = std::any_of(varied.begin(), varied.end(), [](const std::string& name) {
+    return name == "arrival_rate" || canonical_name(name) == "arrival_rate";
+  });
+  if (rated && !s.arrival_rate) s.arrival_rate = 1.0 * (unit::request / unit::s);
+  for (const Load load : {Load::concurrency, Load::rate, Load::burst}) {
+    if (!(load == Load::rate ? rated : among(varied, name_of(load)))) continue;
     if (s.load && *s.load != load)
       throw InputError({.id = "mlsysim.engine.063",
                         .message = fmt::format("{} is no axis of another load", name_of(load)),
@@ -320,13 +325,17 @@ void give_free(Scenario& s, std::span<const std::string> varied) {
   if (!s.rent && among(varied, "rent")) s.rent = MoneyRate<>();
 }
 
-/// A subject without inputs and results.
-Subject begun(const Scenario& scenario, const ResolvedScenario& r) {
-  Subject out;
-  out.estimates = [scenario] { return estimates_behind(scenario); };
-  out.setting = setting_words(r);
+void set_title(Subject& out, const ResolvedScenario& r, std::span<const std::string> varied) {
+  out.setting = setting_words(r, varied);
   out.title =
       fmt::format("{} on {}, {}{}", r.asked().workload->name, r.fleet().name, name_of(r.mode()), out.setting);
+}
+
+/// A subject without inputs and results.
+Subject begun(const Scenario& scenario, const ResolvedScenario& r, std::span<const std::string> varied) {
+  Subject out;
+  out.estimates = [scenario] { return estimates_behind(scenario); };
+  set_title(out, r, varied);
   out.entry.info = {.id = "Scenario",
                     .equation = "scorecard = f(scenario, device, network, facility, model)",
                     .source = "",
@@ -358,7 +367,7 @@ Subject subject_of(const Scenario& scenario, std::span<const std::string> varied
     if (among(varied, name)) asked.*degree = 1;
   give_free(asked, varied);
   const ResolvedScenario r(asked, notes);
-  Subject out = begun(scenario, r);
+  Subject out = begun(scenario, r, varied);
   if (detail::is_whole_pass(r)) {
     use_scorecard(out, r);
     return out;
@@ -431,7 +440,7 @@ Subject subject_with(const Scenario& scenario, std::span<const std::string> inpu
   if (among(inputs, "accelerators") && !asked.tp_size && asked.fleet == nullptr) {
     Notes quiet;
     if (const ResolvedScenario r(asked, quiet); r.mode() == Mode::serve) {
-      Subject out = begun(asked, r);
+      Subject out = begun(asked, r, inputs);
       use_scorecard(out, r);
       return out;
     }
@@ -440,7 +449,10 @@ Subject subject_with(const Scenario& scenario, std::span<const std::string> inpu
   std::vector<std::string> missing;
   std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(missing),
                [&](const std::string& name) { return find_field(out.entry.inputs, name) == nullptr; });
-  return missing.empty() ? out : subject_of(asked, missing);
+  if (!missing.empty()) out = subject_of(asked, missing);
+  Notes quiet;
+  set_title(out, ResolvedScenario(asked, quiet), inputs);
+  return out;
 }
 
 }  // namespace mlsysim

@@ -2,8 +2,8 @@
 /// Turns a scenario, or the inputs of a resolver, into the problem that the equations take.
 ///
 /// Settling resolves names, fills gaps with defaults and notes each default, once and in double.
-/// Example: Llama3_70B on 8 H100 in mode serve becomes a `ServingProblem`. Its load and software in words are
-/// ", requests kept in flight, vllm engine" where the engine is vllm.
+/// Example: Llama3_70B on 8 H100 in mode serve becomes a `ServingProblem`. Its setting in words is ", 1
+/// request kept in flight, 2048 tokens in, 128 tokens out, all alike".
 
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/estimate/evaluate.hpp>
@@ -24,9 +24,15 @@ namespace mlsysim {
 /// @param inputs a live struct of the resolver @throws what its `solve` throws
 [[nodiscard]] std::optional<AnyProblem> settle(const Resolver& resolver, const void* inputs, Notes& notes);
 
-/// The load and the software of a scenario for a title. Begins with a comma, and is empty where nothing is
-/// served and no software is named.
-[[nodiscard]] std::string setting_words(const ResolvedScenario& scenario);
+/// Lengths of the requests of a served model: "2048 tokens in, 128 tokens out, all alike", with deviations
+/// where they differ. @param varied names that a question varies, which are left out
+[[nodiscard]] std::string length_words(const Scenario& scenario, Load load,
+                                       std::span<const std::string> varied = {});
+
+/// The load, its lengths and the software of a scenario for a title. Begins with a comma.
+/// @param varied names that a question varies, which are left out
+[[nodiscard]] std::string setting_words(const ResolvedScenario& scenario,
+                                        std::span<const std::string> varied = {});
 
 /// Says that the parameters of the device are estimates of its class. Empty where its bandwidth or its
 /// launches were measured.

@@ -11,6 +11,7 @@
 /// Example: 32 requests in a loop, enough slots, first 94.3 ms, 255 steps of 16.28 ms: decoding 4.151 s.
 /// rate = 32 / (0.0943 + 4.151) = 7.54 requests/s.
 
+#include <mlsysim/estimate/detail/one_replica.hpp>
 #include <mlsysim/estimate/detail/steady_steps.hpp>
 #include <mlsysim/estimate/first_token_spread.hpp>
 #include <mlsysim/estimate/serving.hpp>
@@ -312,64 +313,6 @@ template <class T> struct PromptWorkers {
   }
 };
 
-/// The passes of the model that drafts, on the devices that decode.
-template <class T>
-[[nodiscard]] ReplicaPasses<T> draft_passes(const ServingProblem<T>& v, const ReplicaPasses<T>& own) {
-  ReplicaPasses<T> out = own;
-  out.step_device = v.step_device();  // without what engines bring for experts
-  out.model = v.draft.model;
-  out.decode_structure = v.draft.model.structure;
-  out.plan.tp = v.draft.tp;
-  out.plan.pp = out.plan.ep = T{1.0};
-  out.plan.weight_bytes = v.draft.weight_bytes;
-  return out;
-}
-
-/// Weights of the model that drafts, of all its ranks.
-template <class T>
-[[nodiscard]] Data<T> draft_weights(const ServingProblem<T>& v, const ReplicaPasses<T>& draft) {
-  return draft.memory(T{1.0}, v.seq_len).weights * v.draft.tp;
-}
-
-/// One replica of a served model, as a problem of in-flight batching.
-template <class T>
-[[nodiscard]] InFlightProblem<T> one_replica(const ServingProblem<T>& v, const T& replicas) {
-  InFlightProblem<T> p;
-  p.seq_len = v.seq_len;
-  p.output_tokens = v.output_tokens;
-  p.cached_prefix_len = v.cached_prefix_len;
-  p.chunks = v.chunks;
-  p.prefill_chunk_tokens = v.chunked_prefill
-                               ? v.prefill_chunk_tokens
-                               : T(max(v.prefill_chunk_tokens, T(v.seq_len - v.cached_prefix_len)));
-  p.arrivals = v.load == Load::rate ? ArrivalProcess::random : ArrivalProcess::closed;
-  p.arrival_rate = v.arrival_rate / replicas;
-  p.concurrency = max(T(v.batch_size / replicas), T{1.0});
-  p.page_tokens = v.page_tokens;
-  p.kv_share = v.kv_share;
-  p.cache_rule = v.cache_rule;
-  p.engine = v.engine;
-  p.passes = replica_passes(v);
-  if (v.prefill.apart) {
-    p.has_workers = p.own_degrees = true;
-    p.prefill_replicas = v.prefill.workers;
-    p.decode_replicas = replicas;
-    p.workers = p.passes;
-    p.workers.plan = v.worker_plan();
-    p.network_bandwidth = v.network_bandwidth;
-  }
-  if (!v.drafts) return p;
-  p.speculates = p.has_draft = true;
-  p.draft_tokens = v.draft_tokens;
-  p.draft_acceptance_rate = v.draft_acceptance_rate;
-  p.draft_acceptance_decay = v.acceptance == Acceptance::decaying ? v.draft_acceptance_decay : T{1.0};
-  p.acceptance = v.acceptance == Acceptance::measured ? Acceptance::measured : Acceptance::decaying;
-  p.acceptance_length = v.acceptance_length;
-  p.draft = draft_passes(v, p.passes);
-  p.draft_weights = draft_weights(v, p.draft);
-  return p;
-}
-
 /// Standard deviation of the time between tokens, over requests that arrive at random. In a closed loop every
 /// request meets the prompts of all others.
 template <class T>
@@ -486,6 +429,11 @@ template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T
     terms = arrivals.terms;
     quantiles = SpreadFirstToken<T>(step, arrivals).template quantiles<4>({0.5, 0.9, 0.95, 0.99});
   }
+  if (v.prompt_lengths.differs) {
+    const auto factors = v.prompt_lengths.factors();
+    for (std::size_t i = 0; i < factors.size(); ++i)
+      quantiles[i] += s.one_pass_prompt(factors[i]) - s.one_pass_prompt(one);
+  }
   terms.queue += loop.wait;
   terms.report(out);
   steady.p50_ttft = quantiles[0] + loop.wait;
@@ -504,6 +452,11 @@ template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T
   const Time<T> answer = out.itl * (p.output_tokens - 1.0);
   out.request_latency = out.ttft + answer;
   steady.p99_request_latency = steady.p99_ttft + answer;
+  if (v.answer_lengths.differs) {
+    const Time<T> longer = out.itl * (p.output_tokens * v.answer_lengths.p99 - 1.0) - answer;
+    steady.p99_request_latency =
+        out.request_latency + quadrature(max(steady.p99_ttft - out.ttft, Time<T>()), longer);
+  }
   out.token_throughput = TokenRate<T>::from_base(rate * working * p.output_tokens);
   out.throughput_per_accelerator = out.token_throughput / v.devices();
   out.prefill_chunk_time = step.mixed_step_time;

@@ -42,7 +42,9 @@ template <class T = double> class Steady {
       : p_(p),
         fresh_(p.seq_len - p.cached_prefix_len),
         together_(max(T(floor(p.prefill_chunk_tokens / fresh_)), T{1.0})),
-        context_(p.seq_len + (p.output_tokens + 1.0) / 2.0),  // token i of n sees i of them
+        // Token i of n sees i of them; a request with a long answer is there for longer.
+        context_(p.seq_len +
+                 (p.output_tokens * (1.0 + p.answer_lengths.cv * p.answer_lengths.cv) + 1.0) / 2.0),
         drafted_(p.speculates ? p.draft_tokens : T{0.0}),
         tokens_per_pass_(yield_of_check(p)),
         // The first of the generated tokens comes with the prompt; who ends within a block stays to its end.
@@ -162,6 +164,11 @@ template <class T = double> class Steady {
       sum += pipeline_cycle(pass, inflight) * T{times};
     });
     return sum / p_.chunks;
+  }
+  /// A prompt of `factor` times the mean length, in one pass of its own.
+  [[nodiscard]] Time<T> one_pass_prompt(const T& factor) const {
+    const T length = p_.seq_len * factor, now = max(T(length - p_.cached_prefix_len), T{1.0});
+    return prompt_of(prompt_ranks(), now, T(p_.cached_prefix_len + now)).total;
   }
   /// A prompt that nobody else is there for.
   struct Alone {

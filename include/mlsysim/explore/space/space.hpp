@@ -63,7 +63,8 @@ struct SpaceAxis {
 /// "batch_size=8..64+8" (step), "hardware.memory.bandwidth=1 TB/s..8 TB/s:64" (64 values, evenly), ":64log"
 /// (equal ratios), "tp_size,pp_size=1x8,2x4", "pp_size=divisors(64)", "hardware=@devices.yaml" (a list of
 /// values; of lists for coupled names; of maps, each of which is a named configuration of several fields).
-/// Values are read by `value(name, text)`, which knows the field.
+/// Values are read by `value(name, text)`, which knows the field. A unit behind the last one is that of all:
+/// "power_cap=300,400 W" and "arrival_rate=1..16 request/s*2".
 /// @throws InputError for a text that does not read, an empty axis, NaN, or more than 2^32 values
 [[nodiscard]] SpaceAxis parse_axis(
     std::string_view text,

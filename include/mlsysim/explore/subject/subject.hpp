@@ -37,7 +37,7 @@ struct EstimatedFigure {
 /// so.
 struct Subject {
   std::string title;      ///< "Llama3_70B on 8 x H100, serve, requests kept in flight"
-  std::string setting{};  ///< of these words those of load and software, behind a comma
+  std::string setting{};  ///< of these words those of load, lengths and software, behind a comma
   LawEntry entry;
   std::vector<double> point;  ///< canonical base units, one per input of the entry
   std::vector<Assumption> assumptions;

@@ -161,7 +161,9 @@ Answer traffic_import(const TrafficRequest& request) {
       if (name == key) text += fmt::format("  {}: {}\n", key, value);
   };
   text += fmt::format("version: \"1\"\nname: traffic\nmode: serve\nworkload:\n  name: {}\n", request.model);
-  for (const char* key : {"arrival_rate", "seq_len", "output_tokens", "cached_prefix_len"}) line(key);
+  for (const char* key : {"arrival_rate", "seq_len", "output_tokens", "cached_prefix_len", "seq_len_cv",
+                          "seq_len_law", "output_tokens_cv", "output_tokens_law"})
+    line(key);
   text += fmt::format("hardware:\n  name: {}\n", request.hardware);
   (void)parse_plan(text, "plan", zoo())
       .build();  // a plan that is not taken is refused here, not when it is used
