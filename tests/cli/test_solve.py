@@ -84,6 +84,17 @@ def test_solve_without_a_solution(run):
         assert bad.code == 1 and hint in bad.err
 
 
+@pytest.mark.parametrize("words", [
+    ("training_time <= 90 d", "accelerators", "--mode", "train", "--tp-size", "8", "--batch-size", "2048", "--seq-len", "8192"),
+    ("itl <= 1 s", "hardware.memory.bandwidth", "--precision", "bf16")], ids=["a fleet", "a rate"])
+def test_what_does_not_fit_is_no_answer(run, words):
+    """Llama-3.1-70B trained with tensor parallelism 8 keeps 16 B of 8.8e9 parameters on each device, 141 GB; served on one
+    device it keeps 141 GB as well. An H100 has 85.9 GB."""
+    done = run("solve", "Llama3_70B", "H100", *words, "-o", "json")
+    assert done.code == 2 and done.json()["feasible"] is False
+    assert "fits in memory" in done.json()["reason"] and "of 85.9 GB" in done.err
+
+
 def test_a_cap_that_nobody_gave(run):
     """An input that stands for the device's own where it is not given is one that can be asked for."""
     asked = ("Llama3_70B", "H100", "--accelerators", "8", "--batch-size", "64", "--seq-len", "8192", "--output-tokens", "256")
