@@ -208,22 +208,6 @@ void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, const MacroPro
                       {SharedText(r.hardware().name)}}};
 }
 
-SharedText limit_words(Bottleneck b) {
-  switch (b) {
-    case Bottleneck::compute:
-      return "arithmetic";
-    case Bottleneck::memory:
-      return "memory bandwidth";
-    case Bottleneck::network:
-      return "the network between devices";
-    case Bottleneck::overhead:
-      return "launches and dispatch";
-    case Bottleneck::capacity:
-      break;
-  }
-  return "memory capacity";
-}
-
 /// "tp 4 x ep 2"
 std::string degree_words(const Plan<>& p) {
   std::string out = fmt::format("tp {:g}", p.tp);
@@ -305,7 +289,8 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem
   const bool alone =
       problem.model.structure.offloads && problem.plan.tp * problem.plan.pp * problem.plan.ep == 1;
   const auto words = [&](Bottleneck limit) {
-    return alone && limit == Bottleneck::network ? SharedText("the host or its link") : limit_words(limit);
+    return alone && limit == Bottleneck::network ? SharedText("the host or its link")
+                                                 : SharedText(limit_words(limit));
   };
   if (problem.load == Load::burst) {
     p.summary = {[](const LazyText::Parts& x) {
@@ -351,12 +336,12 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const TrainingProble
   add_metrics(p, a.reliability, {"fleet_mtbf", "goodput_ratio"});
   // The host link names the limit where it takes over half of all communication, before overlap.
   const bool host = limit == Bottleneck::network && 2.0 * a.host_transfer_latency > a.communication_latency;
-  p.summary = {
-      [](const LazyText::Parts& x) {
-        return fmt::format("a step takes {} at {:.1f} % MFU; limited by {}", shown<Time<>>(x, 0),
-                           100 * x.numbers[1], x.words[0].view());
-      },
-      {{a.step_latency.base(), a.mfu}, {host ? SharedText("the link to host memory") : limit_words(limit)}}};
+  p.summary = {[](const LazyText::Parts& x) {
+                 return fmt::format("a step takes {} at {:.1f} % MFU; limited by {}", shown<Time<>>(x, 0),
+                                    100 * x.numbers[1], x.words[0].view());
+               },
+               {{a.step_latency.base(), a.mfu},
+                {host ? SharedText("the link to host memory") : SharedText(limit_words(limit))}}};
   fill_macro(out, r, problem.macro, a.macro, r.asked().workload->hidden().has_value());
 }
 
@@ -364,7 +349,7 @@ LazyText batch_summary(Time<> latency, Bottleneck limit) {
   return {[](const LazyText::Parts& x) {
             return fmt::format("a batch takes {}; limited by {}", shown<Time<>>(x, 0), x.words[0].view());
           },
-          {{latency.base()}, {limit_words(limit)}}};
+          {{latency.base()}, {SharedText(limit_words(limit))}}};
 }
 
 void fill(SystemEvaluation& out, const ResolvedScenario& r, const InferenceProblem<>& problem, Notes&) {

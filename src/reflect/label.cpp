@@ -58,6 +58,7 @@ constexpr Row kLabels[] = {
     {"decode_memory", "per token: memory bandwidth"},
     {"decode_network", "per token: communication"},
     {"decode_overhead", "per token: launches"},
+    {"decode_prompts", "per token: prompts of others"},
     {"pipeline_bubble_latency", "pipeline bubble"},
     {"host_transfer_latency", "host transfers"},
     {"effective_throughput", "samples/s"},

@@ -1,6 +1,7 @@
 // The scorecard on one screen: verdict, memory, latency, throughput, cost, energy, what was assumed, at most
 // three notes.
 
+#include <mlsysim/estimate/detail/bottleneck.hpp>
 #include <mlsysim/reflect/label.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
 #include <mlsysim/report/detail/verdict.hpp>
@@ -30,17 +31,6 @@ std::optional<double> number_in(const EvaluationLevel& level, std::string_view n
   const auto* m = level.find(name);
   const auto* x = m == nullptr ? nullptr : std::get_if<double>(&m->value);
   return x != nullptr && std::isfinite(*x) ? std::optional(*x) : std::nullopt;
-}
-
-std::string card_limit(const EvaluationLevel& level, std::string_view name) {
-  const auto* m = level.find(name);
-  if (m == nullptr) return {};
-  const auto key = m->text();
-  if (key == "memory") return "memory bandwidth";
-  if (key == "network") return "communication";
-  if (key == "overhead") return "launches and dispatch";
-  if (key == "capacity") return "memory capacity";
-  return key;
 }
 
 /// The screen, filled line by line.
@@ -252,6 +242,14 @@ std::string as_options(std::string_view change) {
 
 }  // namespace
 
+std::string limit_of(const EvaluationLevel& level) {
+  const auto* m = level.find("bottleneck");
+  if (m == nullptr) return {};
+  const auto key = m->text();
+  const auto limit = choice_of<Bottleneck>(key);
+  return limit ? std::string(limit_words(*limit)) : key;
+}
+
 std::string verdict_of(const SystemEvaluation& e, std::span<const AssertionResult> assertions) {
   const auto& p = e.performance;
   std::string out;
@@ -277,7 +275,7 @@ std::string verdict_of(const SystemEvaluation& e, std::span<const AssertionResul
   const auto cost = number_in(e.macro, "cost_per_token");
   const auto dollars =
       cost ? fmt::format(", {} per million tokens", detail::dollars(*cost * 1e6)) : std::string();
-  const auto limit = card_limit(p, "bottleneck");
+  const auto limit = limit_of(p);
   if (number_in(p, "itl") && number_in(p, "ttft"))
     return out +
            fmt::format(" {} per token, TTFT {}{}. Limited by {}.", time("itl"), time("ttft"), dollars, limit);

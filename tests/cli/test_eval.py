@@ -285,3 +285,19 @@ def test_each_step_of_a_draft_has_host_time(run):
     draft = run(*words, "--acceptance-length", "3.5", "--draft-tokens", "5").json()["p_itl"]
     assert 1000 / draft == pytest.approx(297, rel=0.15)  # published, tokens a second
     assert draft < run(*words).json()["p_itl"]
+
+
+def test_the_limit_is_the_longest_part_of_what_it_stands_for(run):
+    """Nine prompts of 2,048 tokens a second are 9 x 2,048 x 2 x 70.6e9 FLOP, a third of what eight H100 can at their peak
+    and over half at what matrix products reach: prompts of other requests are most of the time between two tokens. Of
+    sixteen stages with sixteen micro-batches, fifteen of thirty-one slots are empty, and a slot is half arithmetic."""
+    chat = ("Llama3_70B", "H100", "--accelerators", "8", "--rate", "9/s")
+    assert "Limited by prompts of other requests." in run("eval", *chat).out
+    assert run("eval", *chat, "-o", "json").json()["p_bottleneck"] == "prompts"
+    assert "limited by prompts of other requests" in run("explain", *chat, "itl").out
+    assert "The longest part of ITL is prompts of other requests." in run("report", *chat, "-o", "markdown").out
+    step = ("Llama3_405B", "H100", "--accelerators", "16384", "--mode", "train", "--tp-size", "8", "--pp-size", "16", "--seq-len", "8192",
+            "--batch-size", "2048", "--zero-stage", "2")
+    assert "It is limited by the pipeline bubble." in run("eval", *step).out
+    told = run("explain", *step, "step_latency").out
+    assert "limited by the pipeline bubble" in told and "the largest operator, gradient_scatter" not in told

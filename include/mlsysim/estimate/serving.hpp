@@ -1,6 +1,5 @@
 #pragma once
-/// Latency, throughput and memory of replicas that serve one static batch, and the problem of any served
-/// load.
+/// Latency, throughput and memory of replicas that serve a static batch; the problem of any served load.
 ///
 ///     itl     = max(decode, m decode_slowest_stage)          a cycle of all micro-batches
 ///     ttft    = m prefill_slowest_stage + prefill_rest + kv_transfer          of the last request in line
@@ -144,7 +143,7 @@ template <class T = double> struct SteadyEstimate {
   T running_requests{0.0}, waiting_requests{0.0}, max_active_requests{0.0};
   RequestRate<T> request_throughput, capacity, overload;
   Time<T> p50_ttft, p90_ttft, p95_ttft, p99_ttft;
-  Time<T> p90_itl, p99_itl, p99_token_gap, p99_request_latency;
+  Time<T> p90_itl, p99_itl, p99_token_gap, p99_request_latency, decode_prompts;
 
   static constexpr auto fields() {
     using R = SteadyEstimate;
@@ -164,7 +163,8 @@ template <class T = double> struct SteadyEstimate {
         field(&R::p99_itl, "p99_itl", "ms", "mean time between tokens that 99 % of the requests keep"),
         field(&R::p99_token_gap, "p99_token_gap", "ms",
               "99 % of the tokens come no later after the one before"),
-        field(&R::p99_request_latency, "p99_request_latency", "ms", "99 % of the requests take no longer"));
+        field(&R::p99_request_latency, "p99_request_latency", "ms", "99 % of the requests take no longer"),
+        field(&R::decode_prompts, "decode_prompts", "ms", "what prompts of others add to a decode step"));
   }
 };
 
@@ -210,7 +210,8 @@ template <class T = double> struct ServingEstimate {
              field(&R::decode_memory, "decode_memory", "ms", "memory-bound kernels of a decode step"),
              field(&R::decode_network, "decode_network", "ms",
                    "collectives of a decode step, and what its host and host link take"),
-             field(&R::decode_overhead, "decode_overhead", "ms", "launches and dispatch of a decode step"),
+             field(&R::decode_overhead, "decode_overhead", "ms",
+                   "launches, dispatch and host of a decode step"),
              field(&R::kv_cache_size, key::kv_cache_size),
              field(&R::memory, "memory", "", "memory of one decoding device by use"),
              field(&R::prefill_memory_use, "prefill_memory_use", "",
@@ -580,7 +581,6 @@ template <class T> [[nodiscard]] ServingEstimate<T> serving_estimate(const Servi
 
   plan.context = v.generates ? v.seq_len + v.output_tokens : v.seq_len;
   const Time<T> moved = set_memory(v, common, plan, prompts.demands, step.demands, out);
-
   out.ttft = prefill_time + moved;
   set_first_token(passes, prefill_time, moved, out);
   const T generated = v.generates ? v.output_tokens : one;
