@@ -100,6 +100,13 @@ def test_a_search_without_axes_finds_the_plan(run):
     assert done.code == 0 and 150 < best < 216 and "no --axis" in done.err  # 176 to 188 published, within 15 %
     done = run("optimize", "Llama3_8B", "8xH100", "--mode", "train", "--batch-size", "64", "-o", "json")
     assert done.code == 0 and "step_latency" in done.json()["best"][0]["objectives"]
+    # A pipeline is interleaved, which empties fewer slots; what is held is said.
+    step = ("--accelerators", "8192", "--mode", "train", "--batch-size", "2048", "--seq-len", "8192")
+    done = run("optimize", "Llama3_70B", "H100", *step, "-o", "json")
+    best = done.json()["best"][0]
+    plain = run("optimize", "Llama3_70B", "H100", *step, "--v-stages", "1", "-o", "json").json()["best"][0]
+    assert float(best["axes"]["v_stages"]) > 1 and best["objectives"]["step_latency"] < plain["objectives"]["step_latency"]
+    assert "virtual pipeline stages" in done.err and "context parallelism stayed 1" in done.err
     done = run("pareto", "Llama3_8B", "H100", "-o", "json")
     assert done.code == 0 and len(done.json()["front"]) > 5
     # What is fixed is not varied.
