@@ -331,7 +331,11 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const TrainingProble
   if (a.host_transfer_latency > Time<>()) add_metrics(p, a, {"host_transfer_latency"});
   if (r.asked().workload->hidden()) {
     add_metrics(p, a, {"token_throughput"});
-    if (problem.has_tokens) p.metrics.push_back(metric_of(a, "training_time"));
+    if (problem.has_tokens) {
+      p.metrics.push_back(metric("training_tokens", Tokens<>::from_base(problem.training_tokens), "Ttoken",
+                                 "tokens of the run"));
+      p.metrics.push_back(metric_of(a, "training_time"));
+    }
   }
   add_metrics(p, a.reliability, {"fleet_mtbf", "goodput_ratio"});
   // The host link names the limit where it takes over half of all communication, before overlap.

@@ -19,6 +19,7 @@ constexpr auto kStated = std::to_array<PlanPlace>({
     {"arrival_rate", "workload", kServe},
     {"seq_len", "workload"},
     {"output_tokens", "workload", kServe},
+    {"training_tokens", "workload", kTrain},
     {"cached_prefix_len", "workload", kServe},
     {"prefill_chunk_tokens", "workload", kServe},
     {"chunked_prefill", "workload", kServe},

@@ -279,6 +279,17 @@ std::string rate_of_requests(std::string_view text) {
   return fmt::format("{} request{}", number, text.substr(slash));
 }
 
+/// "15T" means tokens where tokens are counted.
+std::string count_of_tokens(std::string_view text) {
+  const bool named = text.find("tok") != std::string_view::npos || text.empty();
+  return named ? std::string(text) : fmt::format("{}token", text);
+}
+
+std::string named_unit(std::string_view field, std::string_view text) {
+  if (field == "arrival_rate") return rate_of_requests(text);
+  return field == "training_tokens" ? count_of_tokens(text) : std::string(text);
+}
+
 }  // namespace
 
 std::vector<std::string_view> fields_used_in(Mode mode) {
@@ -298,9 +309,7 @@ ScenarioBuilder& ScenarioBuilder::set(std::string_view field, std::string_view t
     throw LookupError(unknown_name("mlsysim.engine.034", fmt::format("a scenario has no field '{}'", field),
                                    field, names, "a field of the table of Scenario", where));
   }
-  texts_.insert_or_assign(
-      std::string(found->name),
-      Text{found->name == "arrival_rate" ? rate_of_requests(text) : std::string(text), where});
+  texts_.insert_or_assign(std::string(found->name), Text{named_unit(found->name, text), where});
   // A number of requests under the name of a load says which load it is.
   if (field != found->name && (field == name_of(Load::concurrency) || field == name_of(Load::burst)))
     texts_.insert_or_assign("load", Text{std::string(field), where});

@@ -36,9 +36,11 @@ void set_failures(const ResolvedScenario& r, TrainingProblem<>& out, Notes& note
 
 TrainingProblem<> settle_training(const ResolvedScenario& r, Notes& notes) {
   auto out = settle(detail::train_request(r), notes);
-  if (const auto& tokens = r.asked().workload->training.tokens) {
+  if (const auto tokens = r.asked().tokens_of_run()) {
     out.has_tokens = out.sequences;
     out.training_tokens = tokens->base();
+    if (out.has_tokens && !r.asked().training_tokens)
+      notes.assume("training_tokens", *tokens, "as many as the model was trained on");
   }
   set_failures(r, out, notes);
   return out;

@@ -66,6 +66,7 @@ constexpr Row kLabels[] = {
     {"dp_size", "data-parallel replicas"},
     {"microbatch_count", "micro-batches"},
     {"training_time", "whole run"},
+    {"training_tokens", "tokens of the run"},
     {"fleet_mtbf", "mean time between failures"},
     {"goodput_ratio", "goodput"},
     {"memory_used", "memory used"},

@@ -240,6 +240,19 @@ std::string as_options(std::string_view change) {
   return text;
 }
 
+/// What a training run takes: "; 15T tokens take 62.9 d and cost $565,847". Without a number of tokens the
+/// price of one is what there is.
+std::string run_words(const SystemEvaluation& e, std::string_view dollars_per_token) {
+  const auto tokens = number_in(e.performance, "training_tokens"),
+             time = number_in(e.performance, "training_time"), cost = number_in(e.macro, "run_cost");
+  if (!tokens || !time)
+    return fmt::format("{}{}", dollars_per_token,
+                       number_in(e.performance, "token_throughput") ? "; --tokens prices a run" : "");
+  return fmt::format("; {} tokens take {}{}", detail::short_count(*tokens),
+                     detail::human(*time, dim::time::exps),
+                     cost ? fmt::format(" and cost {}", detail::dollars(*cost)) : "");
+}
+
 }  // namespace
 
 std::string limit_of(const EvaluationLevel& level) {
@@ -282,9 +295,7 @@ std::string verdict_of(const SystemEvaluation& e, std::span<const AssertionResul
   if (number_in(p, "step_latency")) {
     out += fmt::format(" A step takes {}", time("step_latency"));
     if (const auto mfu = number_in(p, "mfu")) out += fmt::format(" at {:.3g} % MFU", 100 * *mfu);
-    if (const auto run = number_in(e.macro, "run_cost"))
-      out += fmt::format(", the run costs {}", detail::dollars(*run));
-    return out + fmt::format(". It is limited by {}.", limit);
+    return out + fmt::format("{}. It is limited by {}.", run_words(e, dollars), limit);
   }
   if (number_in(p, "latency"))
     return out + fmt::format(" A batch takes {}, limited by {}.", time("latency"), limit);

@@ -287,6 +287,23 @@ def test_each_step_of_a_draft_has_host_time(run):
     assert draft < run(*words).json()["p_itl"]
 
 
+def test_a_run_of_stated_tokens(run):
+    """A run takes its tokens over the tokens of a second, and is paid for that time: a fifteenth of 15T takes and costs a
+    fifteenth. Adapters are not trained on what the model was: without a number of tokens there is no run."""
+    step = ("Llama3_8B", "H100", "--accelerators", "256", "--mode", "train", "--zero-stage", "2", "--seq-len", "8192", "--batch-size", "512")
+    usual, stated = (run("eval", *step, *more, "-o", "json").json() for more in ((), ("--tokens", "1T")))
+    assert usual["p_training_tokens"] == pytest.approx(15) and stated["p_training_tokens"] == pytest.approx(1)
+    for number in ("p_training_time", "m_run_cost"):
+        assert stated[number] == pytest.approx(usual[number] / 15, rel=1e-9)
+    said = run("train", *(word for word in step if word not in ("--mode", "train")), "--tokens", "1T").out.splitlines()[0]
+    assert "; 1T tokens take" in said and "and cost $" in said
+    tuned = run("eval", *step, "--lora-rank", "16", "-o", "json").json()
+    assert "p_training_time" not in tuned and "m_run_cost" not in tuned and tuned["m_cost_per_token"] > 0
+    said = run("eval", *step, "--lora-rank", "16").out.splitlines()[0]
+    assert "per million tokens; --tokens prices a run" in said
+    assert "p_training_time" in run("eval", *step, "--lora-rank", "16", "--tokens", "100M", "-o", "json").json()
+
+
 def test_the_limit_is_the_longest_part_of_what_it_stands_for(run):
     """Nine prompts of 2,048 tokens a second are 9 x 2,048 x 2 x 70.6e9 FLOP, a third of what eight H100 can at their peak
     and over half at what matrix products reach: prompts of other requests are most of the time between two tokens. Of

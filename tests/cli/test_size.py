@@ -372,7 +372,7 @@ def test_a_training_run_is_sized_over_its_choices(run):
 
 def test_nothing_to_train_is_refused(refused):
     common = ["size", "Llama3_8B", "--on", "H100", "--batch-size", "64"]
-    refused(*common, "--tokens", "0", "--within", "90 d", parts=["mlsysim.explore.189", "tokens"])
+    refused(*common, "--tokens", "0", "--within", "90 d", parts=["mlsysim.engine.020", "training_tokens"])
     refused(*common, "--tokens", "1T", "--within", "0 d", parts=["mlsysim.explore.189", "within"])
 
 

@@ -5,9 +5,9 @@
 ///   replicas = max(1, ceil(rate / most_rate_per_replica))        devices = replicas * tp * pp * ep
 ///
 /// most_rate_per_replica: highest rate at which one replica meets all limits, found by bisection [request/s].
-/// Every tp, pp, ep of powers of two is tried, and the whole node, in each format that is named. Training also tries ZeRO, micro-batch,
-/// recomputation. The interval of devices repeats the search with all times scaled by the ends of the
-/// interval of ITL or step time. Assumes that all times grow with the load.
+/// Every tp, pp, ep of powers of two is tried, and the whole node, in each format that is named. Training
+/// also tries ZeRO, micro-batch, recomputation. The interval of devices repeats the search with all times
+/// scaled by the ends of the interval of ITL or step time. Assumes that all times grow with the load.
 /// Example: Llama3_8B on H100, 20 requests/s, 1,024 tokens in, 256 out, p99 TTFT <= 2 s, ITL <= 30 ms: tp 1,
 /// 2 replicas, 2 devices (interval 1 to 2). They serve up to 35.6 requests/s, where ITL limits.
 
@@ -48,7 +48,6 @@ struct SizeQuestion {
   Scenario scenario;                 ///< model, machine, lengths, formats, software, prices
   RequestRate<> rate;                ///< requests that arrive, of a served model
   std::vector<ServiceLimit> limits;  ///< that they must meet
-  std::optional<double> tokens;      ///< of a training run; absent: as the model was trained
   std::optional<Time<>> within;      ///< in which the run must end
   double most_devices = 65536;       ///< in all
   double most_replica_devices = 64;  ///< that one replica may take
@@ -64,7 +63,7 @@ struct SizeQuestion {
 /// A sizing question as texts. An empty text sets no limit.
 struct SizeTexts {
   std::string ttft, itl, e2e;  ///< limits: "2 s", "p99 2 s"
-  std::string tokens, within;  ///< of a training run: "15T", "90 d"
+  std::string within;          ///< time of a training run: "90 d"
   double most_devices = 65536, most_replica_devices = 64;
   int level = 80;
   bool disaggregated = false;

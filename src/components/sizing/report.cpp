@@ -368,13 +368,9 @@ Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
 
 std::string words_of(const SizeQuestion& q) {
   const std::string& model = q.scenario.workload->name;
-  if (q.scenario.mode == Mode::train || q.within || q.tokens) {
+  if (q.scenario.mode == Mode::train || q.within || q.scenario.training_tokens) {
     std::string out = "training of " + model;
-    const auto tokens = q.tokens ? std::optional(*q.tokens)
-                        : q.scenario.workload->training.tokens
-                            ? std::optional(q.scenario.workload->training.tokens->base())
-                            : std::nullopt;
-    if (tokens) out += fmt::format(" on {}", shown(Tokens<>::from_base(*tokens)));
+    if (const auto tokens = q.scenario.tokens_of_run()) out += fmt::format(" on {}", shown(*tokens));
     if (q.within) out += fmt::format(" within {}", shown(*q.within));
     return out;
   }
