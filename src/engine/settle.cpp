@@ -218,6 +218,14 @@ AnyProblem settle(const ResolvedScenario& r, Notes& notes) {
     if (problem.macro.has_power) problem.device.power.tdp = load.tdp;
     return problem;
   };
+  if (const HardwareNode& rack = r.hardware(); rack.part != nullptr)
+    notes.warn([&rack] {
+      return fmt::format(
+          "{} is taken as one device with the memory and the arithmetic of {:g} {}: named as a text, it is "
+          "as "
+          "many devices",
+          rack.name, rack.accelerator_count, rack.part->name);
+    });
   switch (r.mode()) {
     case Mode::serve:
       return complete(settle_serving(r, notes));
