@@ -332,7 +332,7 @@ Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
   for (const auto& f : a.flips)
     flips.push_back({{"figure", f.figure},
                      {"unit", f.unit},
-                     {"now", f.now.value_or(0)},
+                     {"now", f.now ? Json(*f.now) : Json(nullptr)},
                      {"at", f.at},
                      {"winner", f.winner},
                      {"deviations", f.deviations ? Json(*f.deviations) : Json(nullptr)}});
