@@ -124,7 +124,7 @@ def test_a_decision_ranks_and_says_how_sure_it_is(run):
 def test_a_price_that_is_not_known_is_none(run):
     answer = asked(run, "decide", "Llama3_8B", "--on", "L4,A100,H100", "--rate", "20/s", "--ttft", "1 s", "--itl", "50 ms", *LENGTHS)[1]
     now = {f["figure"]: f["now"] for f in answer["flips"]}
-    assert now["price of L4"] is None and all(x is None or x > 0 for x in now.values())
+    assert now["price of L4"] is None and now["price of H100"] > 0
 
 
 def test_a_decision_writes_the_kernels_to_measure(run, tmp_path):
