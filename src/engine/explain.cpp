@@ -180,7 +180,7 @@ std::string operators_text(const ExplainedPass& s, std::span<const OperatorRow> 
   for (const auto& row : rows.subspan(operators)) line("+ " + row.name, "", row.time, row.share, "");
   out += fmt::format("  {:<26} {:>6} {:>12}\n", "=", "", value);
   if (!s.limit.empty()) out += fmt::format("  limited by {}\n", s.limit);
-  // Of communication that kernels hide, the operators are not what the number is made of.
+  // Operators of communication that kernels hide do not make the number.
   const bool hides = std::any_of(s.besides.begin(), s.besides.end(), [](const auto& b) {
     return b.first == kBesideKernels && b.second < Time<>();
   });

@@ -175,14 +175,17 @@ struct Region {
 Region region_of(const Zoo& zoo, std::string_view text, const Location& where) {
   const Region found{zoo.find<GridProfile>(text), zoo.find<Datacenter>(text)};
   if (found.grid != nullptr || found.datacenter != nullptr) return found;
-  auto names = zoo.names<GridProfile>();
+  const auto grids = zoo.names<GridProfile>();
+  auto names = grids;
   for (auto& name : zoo.names<Datacenter>()) names.push_back(std::move(name));
+  auto hint = did_you_mean(text, names);
+  if (hint.empty()) hint = fmt::format("grids are {}", fmt::join(grids, ", "));
   throw LookupError({.id = "mlsysim.engine.035",
                      .message = fmt::format("there is no region '{}'", text),
                      .key = "region",
                      .found = fmt::format("'{}'", text),
                      .expected = "the name of a grid or of a datacenter",
-                     .hint = did_you_mean(text, names),
+                     .hint = std::move(hint),
                      .where = where});
 }
 
@@ -218,7 +221,7 @@ void take_count(const Machine& machine, std::string_view text, const Location& w
   stated = machine.times;
 }
 
-/// What the entry of a rack says of the devices in it, which share one domain of links.
+/// Takes from the entry of a rack what it says of its devices, which share one domain of links.
 void take_rack(const HardwareNode& rack, Scenario& s, BuiltScenario& out) {
   const HardwareNode& part = *rack.part;
   const double held = devices_in(rack);

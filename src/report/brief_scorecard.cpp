@@ -240,8 +240,8 @@ std::string as_options(std::string_view change) {
   return text;
 }
 
-/// What a training run takes: "; 15T tokens take 62.9 d and cost $565,847". Without a number of tokens the
-/// price of one is what there is.
+/// "; 15T tokens take 62.9 d and cost $565,847" of a training run. Without a number of tokens the price of
+/// one is what there is.
 std::string run_words(const SystemEvaluation& e, std::string_view dollars_per_token) {
   const auto tokens = number_in(e.performance, "training_tokens"),
              time = number_in(e.performance, "training_time"), cost = number_in(e.macro, "run_cost");
@@ -274,12 +274,12 @@ std::string verdict_of(const SystemEvaluation& e, std::span<const AssertionResul
                        detail::human(*used, dim::data::exps), detail::human(*room, dim::data::exps),
                        detail::human(*used - *room, dim::data::exps));
   }
+  std::vector<std::string> missed;
   for (const auto& a : assertions)
-    if (!a.passed) {
-      out = fmt::format("MISSES {} {} {} (found {}).", a.metric.substr(a.metric.rfind('.') + 1),
-                        a.bound == AssertionResult::Bound::max ? "<=" : ">=", a.limit, a.found);
-      break;
-    }
+    if (!a.passed)
+      missed.push_back(fmt::format("{} {} {} (found {})", a.metric.substr(a.metric.rfind('.') + 1),
+                                   a.bound == AssertionResult::Bound::max ? "<=" : ">=", a.limit, a.found));
+  if (!missed.empty()) out = fmt::format("MISSES {}.", fmt::join(missed, " and "));
   if (p.status == LevelStatus::fail) return "FITS, BUT: " + p.summary.str();
   if (out.empty()) out = "FITS.";
   const auto time = [&](std::string_view name) {

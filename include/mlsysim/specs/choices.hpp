@@ -72,7 +72,7 @@ enum class WeightFormat : std::uint8_t {
 /// Detail of a prediction: totals only, or each operator.
 enum class Fidelity : std::uint8_t { textbook, operator_level };
 
-/// What limits a time: a resource, prompts of other requests between two tokens, or the idle time of a
+/// The limit of a time: a resource, prompts of other requests between two tokens, or the idle time of a
 /// pipeline.
 enum class Bottleneck : std::uint8_t { compute, memory, network, overhead, prompts, bubble, capacity };
 

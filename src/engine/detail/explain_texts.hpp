@@ -21,7 +21,7 @@ namespace mlsysim::detail {
 [[nodiscard]] std::string memory_text(const MemoryBreakdown<>& memory);
 /// "network", with the way that a collective over several levels takes.
 [[nodiscard]] std::string limit_of_network(const Op<>& op, const Links<>& links);
-/// What a pass whose operators are not listed is made of.
+/// The parts of a pass whose operators are not listed.
 [[nodiscard]] std::string whole_pass_text(const InferencePassModel::Result& a);
 /// The terms of the first token that there are.
 [[nodiscard]] std::string first_token_text(const ServingEstimate<>& numbers);

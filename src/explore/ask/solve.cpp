@@ -51,7 +51,7 @@ class MemoryOver {
     return fmt::format("{} needs {} of {}", shown(x), field_text(*used_, need, 4),
                        field_text(*capacity_, have, 4));
   }
-  /// What an answer says of a value that was passed over.
+  /// Tells of a value that was passed over.
   [[nodiscard]] std::string passed_over(double x) const {
     return fmt::format("{} meets the condition as well, but does not fit: {}", shown(x), needs(x));
   }

@@ -14,7 +14,7 @@
 
 namespace mlsysim {
 
-/// What limits the time of a level, in words: "memory bandwidth". Empty where the level does not say.
+/// Names what limits the time of a level: "memory bandwidth". Empty where the level does not say.
 [[nodiscard]] std::string limit_of(const EvaluationLevel& level);
 
 /// The verdict on an evaluation, with missed assertions.
