@@ -144,10 +144,9 @@ struct Scenario {
                  .at_least(1)
                  .counted()
                  .defaulted("128 in steady state; in a burst decode is priced at the prompt's context"),
-             field(&S::training_tokens, "training_tokens", "Ttoken", "tokens of a training run, e.g. 15T")
+             field(&S::training_tokens, "training_tokens", "Ttoken", "tokens of a run")
                  .positive()
-                 .defaulted("as many as the model was trained on; none where only adapters or a part of the "
-                            "weights are trained"),
+                 .defaulted("the model's; none in fine-tuning"),
              field(&S::accelerators, key::accelerators).defaulted("one, or the whole fleet"),
              field(&S::node_count, key::node_count)
                  .at_least(1)
