@@ -17,7 +17,10 @@ bool is_read(std::string_view field, std::string_view text) {
   if (field == "workload")
     return zoo.find<Workload>(text) == nullptr &&
            zoo.find<Workload>(detail::model_of(text, zoo).entry) != nullptr;
-  if (field == "hardware") return zoo.find<HardwareNode>(text) == nullptr && !names_a_file(text);
+  if (field == "hardware") {
+    const auto* device = zoo.find<HardwareNode>(text);
+    return device == nullptr ? !names_a_file(text) : device->part != nullptr;
+  }
   return field == "engine" && zoo.find<ServingEngine>(text) == nullptr && !names_a_file(text);
 }
 

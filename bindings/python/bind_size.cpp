@@ -37,7 +37,6 @@ SizeTexts texts_of(const py::dict& asked) {
   text("ttft", out.ttft);
   text("itl", out.itl);
   text("e2e", out.e2e);
-  text("tokens", out.tokens);
   text("within", out.within);
   if (asked.contains("most_devices")) out.most_devices = asked["most_devices"].cast<double>();
   if (asked.contains("most_replica_devices"))

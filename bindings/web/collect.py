@@ -22,7 +22,7 @@ ESBUILD = HERE / "node_modules/.bin/esbuild"
 MEMORY = "memory_used memory_capacity memory_shortfall memory_utilization plan_fits mfu memory.weights memory.activations memory.fragmentation memory.reserve memory.total memory.capacity".split()
 RESULTS = {
     "serve": MEMORY + ("ttft itl request_latency token_throughput throughput_per_accelerator prefill_mfu prefill_compute prefill_memory "
-                       "prefill_network prefill_overhead ttft_dispatch ttft_ingress ttft_queue ttft_egress decode_compute decode_memory decode_network decode_overhead kv_cache_size "
+                       "prefill_network prefill_overhead ttft_dispatch ttft_ingress ttft_queue ttft_egress decode_compute decode_memory decode_network decode_overhead decode_prompts kv_cache_size "
                        "memory.kv_cache").split(),
     "train": MEMORY + ("step_latency latency_compute latency_memory exposed_communication_latency latency_overhead communication_latency pipeline_bubble_latency "
                        "effective_throughput token_throughput hfu scaling_efficiency dp_size microbatch_count memory.gradients "

@@ -454,9 +454,9 @@ namespace {
 /// The answer of one process, or of rank 0 to samples that all ranks evaluate.
 Answer uncertainty_here(ScenarioRequest request, const UncertaintyRequest& asked,
                         const RenderOptions& options) {
-  const auto results =
-      pop(request, "a result",
-          "e.g. mlsysim uncertainty Llama3_70B H100 itl --uncertain 'hardware.efficiency.memory = +-5 %'");
+  auto results = popped_result(request);
+  const auto q = subject_asked(request);
+  if (results.empty()) results = main_result(q.subject);
   UncertaintyQuestion question{.figures = {},
                                .estimates = !asked.given_only,
                                .results = {},
@@ -478,7 +478,6 @@ Answer uncertainty_here(ScenarioRequest request, const UncertaintyRequest& asked
         .part = static_cast<std::uint64_t>(ranks().rank) + 1,
         .parts = static_cast<std::uint64_t>(ranks().size),
         .gather = [](const std::vector<double>& own) { return numbers_of_ranks(ranks(), own); }};
-  const auto q = subject_asked(request);
   auto report = uncertainty(q.subject, question);
   if (!asked.with.empty()) {
     const auto other = changed_subject(std::move(request), asked.with);

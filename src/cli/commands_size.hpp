@@ -10,7 +10,7 @@ struct SizeRequest {
   std::vector<std::string> on;      ///< machines
   std::vector<std::string> prices;  ///< MACHINE=PRICE
   std::vector<ServiceLimit> limits;
-  std::string tokens, within;  ///< of a training run: "15T", "90 d"
+  std::string within;  ///< time of a training run: "90 d"
   double most_devices = 65536, most_replica_devices = 64;
   int level = 80;  ///< percent of the interval
   bool disaggregated = false;

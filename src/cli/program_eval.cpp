@@ -80,7 +80,8 @@ constexpr OptionGroup kOptionGroups[] = {
      "draft_acceptance_rate "
      "draft_tokens draft_acceptance_decay acceptance_length "},
     {"Training",
-     " gradient_accumulation_steps recomputation recomputed_share dropout optimizer trainable_fraction "
+     " training_tokens gradient_accumulation_steps recomputation recomputed_share dropout optimizer "
+     "trainable_fraction "
      "lora_rank lora_modules "
      "fused_loss microbatch_size microbatch_count backward_prefetch offload_activations offload_states "
      "offload_gradients "

@@ -4,12 +4,14 @@
 #include <mlsysim/reflect/detail/aliases.hpp>
 #include <mlsysim/reflect/label.hpp>
 #include <mlsysim/resolver_api/detail/name_list.hpp>
+#include <mlsysim/resolvers/optimizers/parallelism.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -61,6 +63,54 @@ void add_usual_goals(const Scenario& s, bool serves, bool trains, SearchRequest&
   if (trains && front) asked.minimize.emplace_back("memory_used");
 }
 
+/// Model chunks of a device that a pipeline of `pp` stages may have: those that share the layers evenly, with
+/// or without the two ends of the model as chunks of their own.
+std::vector<double> chunks_of(double pp, double layers) {
+  std::vector<double> out{1};
+  for (double v = 2; pp > 1 && v <= ParallelismOptimizer::Inputs{}.max_v_stages; ++v)
+    if (std::fmod(layers, pp * v) == 0 || std::fmod(layers + 2, pp * v) == 0) out.push_back(v);
+  return out;
+}
+
+/// Tensor and pipeline parallelism of which a replica has at most `devices`, with the chunks of each
+/// pipeline.
+std::string interleaved_degrees(double devices, double layers) {
+  std::vector<std::string> out;
+  for (double tp = 1; tp <= devices; ++tp)
+    for (double pp = 1; std::fmod(devices, tp) == 0 && pp <= devices / tp; ++pp)
+      if (std::fmod(devices / tp, pp) == 0)
+        for (const double v : chunks_of(pp, layers)) out.push_back(fmt::format("{}x{}x{}", tp, pp, v));
+  return fmt::format("tp_size,pp_size,v_stages={}", fmt::join(out, ","));
+}
+
+/// The axes of a search over the parallelism of a plan, as far as the request does not fix it.
+void add_parallelism(const Scenario& scenario, double devices, bool trains,
+                     const std::function<bool(const char*)>& is_free, std::vector<std::string>& axes) {
+  const auto layers = scenario.workload != nullptr ? scenario.workload->layers() : std::nullopt;
+  const bool interleaves = trains && layers && is_free("v_stages");
+  if (devices > 1 && is_free("tp_size") && is_free("pp_size"))
+    axes.push_back(interleaves ? interleaved_degrees(devices, *layers)
+                               : fmt::format("tp_size,pp_size=degrees({})", devices));
+  else if (interleaves && scenario.pp_size > 1)
+    axes.push_back(fmt::format("v_stages={}", fmt::join(chunks_of(scenario.pp_size, *layers), ",")));
+  if (devices > 1 && is_free("ep_size") && scenario.workload != nullptr && scenario.workload->is_moe())
+    axes.push_back(fmt::format("ep_size=divisors({})", devices));
+}
+
+/// The names of axes, as a reader says them.
+std::vector<std::string> labels_of(const std::vector<std::string>& axes) {
+  std::vector<std::string> out;
+  for (const auto& axis : axes) {
+    std::string_view names = std::string_view(axis).substr(0, axis.find('='));
+    while (!names.empty()) {  // an axis may have several
+      const auto comma = std::min(names.find(','), names.size());
+      out.push_back(label_of(names.substr(0, comma)));
+      names.remove_prefix(std::min(comma + 1, names.size()));
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string fill_in_search(const Scenario& scenario, const ScenarioRequest& request, SearchRequest& asked) {
@@ -80,10 +130,7 @@ std::string fill_in_search(const Scenario& scenario, const ScenarioRequest& requ
   const auto is_free = [&](auto... names) { return (!request.fields.contains(names) && ...); };
   std::string said;
   if (asked.axes.empty()) {
-    if (devices > 1 && is_free("tp_size", "pp_size"))
-      asked.axes.push_back(fmt::format("tp_size,pp_size=degrees({})", devices));
-    if (devices > 1 && is_free("ep_size") && scenario.workload != nullptr && scenario.workload->is_moe())
-      asked.axes.push_back(fmt::format("ep_size=divisors({})", devices));
+    add_parallelism(scenario, devices, trains, is_free, asked.axes);
     if (trains) {
       if (is_free("microbatch_size", "microbatch_count")) asked.axes.emplace_back("microbatch_size=1..16*2");
       if (devices > 1 && is_free("zero_stage")) asked.axes.emplace_back("zero_stage=0,1,2,3");
@@ -93,14 +140,10 @@ std::string fill_in_search(const Scenario& scenario, const ScenarioRequest& requ
                                        counts_up_to(kMostRequestsPerDevice * devices)));
     }
     if (asked.axes.empty()) return {};  // all is fixed: the space says that it needs an axis
-    std::vector<std::string> names;
-    for (const auto& axis : asked.axes) {
-      const auto name = axis.substr(0, axis.find('='));
-      const auto comma = std::min(name.find(','), name.size());  // two numbers of one axis
-      names.push_back(label_of(name.substr(0, comma)));
-      if (comma < name.size()) names.push_back(label_of(name.substr(comma + 1)));
-    }
-    said = fmt::format("no --axis: searched {}", fmt::join(names, ", "));
+    said = fmt::format("no --axis: searched {}", fmt::join(labels_of(asked.axes), ", "));
+    if (trains && devices > 1 && is_free("cp_size"))
+      said += "; context parallelism stayed 1: add --axis cp_size=1,2,4 to axes of your own";
+    if (trains && asked.show.empty()) asked.show.emplace_back("mfu");
   }
   if (!has_goal) {
     add_usual_goals(scenario, serves, trains, asked);

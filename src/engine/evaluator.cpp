@@ -208,22 +208,6 @@ void fill_macro(SystemEvaluation& out, const ResolvedScenario& r, const MacroPro
                       {SharedText(r.hardware().name)}}};
 }
 
-SharedText limit_words(Bottleneck b) {
-  switch (b) {
-    case Bottleneck::compute:
-      return "arithmetic";
-    case Bottleneck::memory:
-      return "memory bandwidth";
-    case Bottleneck::network:
-      return "the network between devices";
-    case Bottleneck::overhead:
-      return "launches and dispatch";
-    case Bottleneck::capacity:
-      break;
-  }
-  return "memory capacity";
-}
-
 /// "tp 4 x ep 2"
 std::string degree_words(const Plan<>& p) {
   std::string out = fmt::format("tp {:g}", p.tp);
@@ -306,7 +290,8 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem
   const bool alone =
       problem.model.structure.offloads && problem.plan.tp * problem.plan.pp * problem.plan.ep == 1;
   const auto words = [&](Bottleneck limit) {
-    return alone && limit == Bottleneck::network ? SharedText("the host or its link") : limit_words(limit);
+    return alone && limit == Bottleneck::network ? SharedText("the host or its link")
+                                                 : SharedText(limit_words(limit));
   };
   if (problem.load == Load::burst) {
     // Formulas from totals answer about a step alone unless they are asked for more.
@@ -352,17 +337,21 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const TrainingProble
   if (a.host_transfer_latency > Time<>()) add_metrics(p, a, {"host_transfer_latency"});
   if (r.asked().workload->hidden()) {
     add_metrics(p, a, {"token_throughput"});
-    if (problem.has_tokens) p.metrics.push_back(metric_of(a, "training_time"));
+    if (problem.has_tokens) {
+      p.metrics.push_back(metric("training_tokens", Tokens<>::from_base(problem.training_tokens), "Ttoken",
+                                 "tokens of the run"));
+      p.metrics.push_back(metric_of(a, "training_time"));
+    }
   }
   add_metrics(p, a.reliability, {"fleet_mtbf", "goodput_ratio"});
   // The host link names the limit where it takes over half of all communication, before overlap.
   const bool host = limit == Bottleneck::network && 2.0 * a.host_transfer_latency > a.communication_latency;
-  p.summary = {
-      [](const LazyText::Parts& x) {
-        return fmt::format("a step takes {} at {:.1f} % MFU; limited by {}", shown<Time<>>(x, 0),
-                           100 * x.numbers[1], x.words[0].view());
-      },
-      {{a.step_latency.base(), a.mfu}, {host ? SharedText("the link to host memory") : limit_words(limit)}}};
+  p.summary = {[](const LazyText::Parts& x) {
+                 return fmt::format("a step takes {} at {:.1f} % MFU; limited by {}", shown<Time<>>(x, 0),
+                                    100 * x.numbers[1], x.words[0].view());
+               },
+               {{a.step_latency.base(), a.mfu},
+                {host ? SharedText("the link to host memory") : SharedText(limit_words(limit))}}};
   fill_macro(out, r, problem.macro, a.macro, r.asked().workload->hidden().has_value());
 }
 
@@ -370,7 +359,7 @@ LazyText batch_summary(Time<> latency, Bottleneck limit) {
   return {[](const LazyText::Parts& x) {
             return fmt::format("a batch takes {}; limited by {}", shown<Time<>>(x, 0), x.words[0].view());
           },
-          {{latency.base()}, {limit_words(limit)}}};
+          {{latency.base()}, {SharedText(limit_words(limit))}}};
 }
 
 void fill(SystemEvaluation& out, const ResolvedScenario& r, const InferenceProblem<>& problem, Notes&) {

@@ -7,8 +7,8 @@
 #include <mlsysim/engine/problem_laws.hpp>
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/engine/scorecard.hpp>
+#include <mlsysim/estimate/detail/bottleneck.hpp>
 #include <mlsysim/estimate/detail/steady.hpp>
-#include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/resolvers/detail/settle.hpp>
 #include <mlsysim/specs/provenance.hpp>
 #include <mlsysim/tape/derivation.hpp>
@@ -22,12 +22,14 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <span>
 
 namespace mlsysim {
 namespace {
+
+constexpr std::string_view kBesideKernels = "communication beside kernels",
+                           kWaitsForHost = "waits for the host, which launches the kernels";
 
 template <class D> std::string shown(const Quantity<D>& q) { return pretty(AnyQuantity(q)); }
 
@@ -41,8 +43,10 @@ struct ExplainedPass {
   Device<> device;
   Links<> links;
   std::vector<Pass> passes;                            ///< passes of the list that make up the number
+  double rounds = 1;                                   ///< how often they run; an update runs once
   std::string words;                                   ///< which of several passes it is
   std::array<double, kStageScopes> times{1, 1, 1, 1};  ///< how often the pass has the operators of a place
+  std::string limit;  ///< what limits the number, in words; empty where nobody says
   std::vector<std::pair<std::string, Time<>>>
       besides;  ///< terms that are no operators; all add up to the number
 
@@ -57,13 +61,6 @@ std::string title(const ResolvedScenario& r, std::string_view metric, std::strin
                   std::string_view fidelity) {
   return fmt::format("{} = {}\n  {} on {}, {}, {} fidelity\n", metric, value, r.asked().workload->name,
                      r.fleet().name, name_of(r.mode()), fidelity);
-}
-
-/// "network", with the way that a collective over several levels takes.
-std::string limit_of_network(const Op<>& op, const Links<>& links) {
-  if (op.kind != OpKind::collective) return "network";
-  const auto way = collective_way(op, links);
-  return way == "nested" || way == "flat" ? fmt::format("network, {}", way) : "network";
 }
 
 /// In the order of the lowering.
@@ -81,9 +78,9 @@ std::vector<OperatorRow> ordered_rows(const ExplainedPass& s, std::span<const Pa
     OperatorRow row{.name = std::string(op.name),
                     .group = std::string(name_of(op.group)),
                     .pass = std::string(name_of(op.pass)),
-                    .limit = op.kind == OpKind::host_transfer           ? "host link"
-                             : op.kind == OpKind::host_compute          ? "host memory"
-                             : cost.network > Time<>()                  ? limit_of_network(op, s.links)
+                    .limit = op.kind == OpKind::host_transfer  ? "host link"
+                             : op.kind == OpKind::host_compute ? "host memory"
+                             : cost.network > Time<>()         ? detail::limit_of_network(op, s.links)
                              : cost.overhead * times > cost.total / 2.0 ? "launch"
                              : cost.compute > cost.memory               ? "compute"
                                                                         : "memory",
@@ -99,11 +96,9 @@ std::vector<OperatorRow> ordered_rows(const ExplainedPass& s, std::span<const Pa
   return rows;
 }
 
-std::vector<OperatorRow> rows_of(const ExplainedPass& s, std::span<const Pass> passes) {
-  auto rows = ordered_rows(s, passes);
+void sort_by_time(std::vector<OperatorRow>& rows) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const OperatorRow& a, const OperatorRow& b) { return a.time > b.time; });
-  return rows;
 }
 
 /// The rows, if their times are numbers. @throws DomainError
@@ -184,16 +179,27 @@ std::string operators_text(const ExplainedPass& s, std::span<const OperatorRow> 
   if (operators > most) line(fmt::format("+ {} smaller", operators - most), "", rest, rest_share, "");
   for (const auto& row : rows.subspan(operators)) line("+ " + row.name, "", row.time, row.share, "");
   out += fmt::format("  {:<26} {:>6} {:>12}\n", "=", "", value);
-  if (operators > 0) {
-    out += fmt::format("\nthe largest term, {}, law by law\n", rows.front().name);
-    out += derive_operator(s, rows.front().name);
+  if (!s.limit.empty()) out += fmt::format("  limited by {}\n", s.limit);
+  // Operators of communication that kernels hide do not make the number.
+  const bool hides = std::any_of(s.besides.begin(), s.besides.end(), [](const auto& b) {
+    return b.first == kBesideKernels && b.second < Time<>();
+  });
+  for (const auto& row : rows.first(operators)) {
+    if (hides && row.limit.starts_with("network")) continue;
+    return out + fmt::format("\nthe largest operator, {}, law by law\n", row.name) +
+           derive_operator(s, row.name);
   }
   return out;
 }
 
 /// The operators, largest first, and the other terms of a number, each with its share of the number.
 std::vector<OperatorRow> table_of(const ExplainedPass& s, std::span<const Pass> passes, Time<> value) {
-  auto rows = rows_of(s, passes);
+  auto rows = ordered_rows(s, passes);
+  for (auto& row : rows) {
+    if (row.pass == name_of(Pass::update)) continue;
+    for (double* x : {&row.count, &row.work, &row.traffic, &row.time}) *x *= s.rounds;
+  }
+  sort_by_time(rows);
   for (const auto& [name, time] : s.besides)
     rows.push_back(
         {.name = name, .group = "beside", .pass = {}, .limit = {}, .count = 1, .time = time.base()});
@@ -221,8 +227,7 @@ template <class Price> void add_besides(ExplainedPass& s, Time<> total, const Pr
     known += slower;
   }
   for (const auto& row : ordered_rows(s, s.passes)) known += Time<>::from_base(row.time);
-  s.beside(total > known ? "waits for the host, which launches the kernels" : "communication beside kernels",
-           total - known, total);
+  s.beside(std::string(total > known ? kWaitsForHost : kBesideKernels), total - known, total);
 }
 
 ExplainedPass explained_of(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
@@ -370,23 +375,22 @@ ExplainedPass pass_of(const TrainingProblem<>& p, const TrainingEstimate<>& n, s
     s.at(first ? StageScope::last : StageScope::first) = 0;
     s.at(StageScope::every_block) = time.stage.blocks / s.model.blocks(s.plan);
   }
+  s.rounds = m;
   if (m > 1 || stages > 1)
-    s.words = fmt::format("one of {:g} micro-batches on the slowest of {:g} pipeline stages:", m, stages);
+    s.words = fmt::format("{:g} micro-batches on the slowest of {:g} pipeline stages:", m, stages);
   const auto sum = [&](std::span<const Pass> passes) {
     Time<> all;
     for (const auto& row : ordered_rows(s, passes)) all += Time<>::from_base(row.time);
     return all;
   };
-  const Time<> slot = (time.slots - p.device.dispatch_overhead) / m, hidden = slot - sum(s.passes);
+  const Time<> passes = m * sum(s.passes), hidden = time.slots - p.device.dispatch_overhead - passes;
   const std::array update{Pass::update};
-  Time<> known = sum(s.passes) + sum(update);
+  Time<> known = passes + sum(update);
   const auto add = [&](std::string name, Time<> term) {
     s.beside(std::move(name), term, n.step_latency);
     known += term;
   };
-  add(hidden > Time<>() ? "waits for the host, which launches the kernels" : "communication beside kernels",
-      hidden);
-  add(fmt::format("{:g} more micro-batches", m - 1), slot * (m - 1));
+  add(std::string(hidden > Time<>() ? kWaitsForHost : kBesideKernels), hidden);
   add("pipeline bubble", time.bubble);
   add("update beside the passes", time.update - sum(update));
   add("dispatch", p.device.dispatch_overhead);
@@ -455,17 +459,7 @@ Terms whole_pass_terms(const ResolvedScenario& r, std::string_view metric, Notes
   if (metric == "memory")
     return {shown(a.memory_footprint), [m = detail::pass_memory(r, a)] { return detail::memory_text(m); },
             a.fidelity};
-  return {shown(a.latency),
-          [a] {
-            const bool in_turn = a.latency_compute + a.latency_memory <= a.latency;
-            return fmt::format(
-                "  {:g} runs of the network: arithmetic {}, memory {}, software {}: {}\n"
-                "  each run reads {} of weights from {}, {} of table rows and {} of state, twice\n",
-                a.evaluations, shown(a.latency_compute), shown(a.latency_memory), shown(a.latency_overhead),
-                in_turn ? "one after the other" : "the slower of the first two, plus the third",
-                shown(a.weights), a.weights_in, shown(a.rows_read), shown(a.state));
-          },
-          a.fidelity};
+  return {shown(a.latency), [a] { return detail::whole_pass_text(a); }, a.fidelity};
 }
 
 template <class Problem>
@@ -487,6 +481,10 @@ Terms terms_of(const Scenario& asked, const Problem& problem, std::string_view m
   detail::check_finite(metric, value.base(), asked);
   if (problem.fidelity_model->lists_operators()) {
     auto pass = explained(problem, estimate, metric, asked);
+    if constexpr (trains) pass.limit = limit_words(step_limit(estimate));
+    if constexpr (serves)
+      if (metric == "itl") pass.limit = limit_words(decode_limit(estimate));
+    if constexpr (!trains && !serves) pass.limit = limit_words(inference_limit(estimate));
     auto with_update = pass.passes;
     if (trains) with_update.push_back(Pass::update);
     auto rows = table_of(pass, with_update, value);
@@ -591,7 +589,9 @@ std::vector<OperatorRow> operator_table(const Scenario& scenario, std::string_vi
       [&](const auto& problem) {
         auto s = explained(problem, evaluate(problem), metric, scenario);
         if (r.mode() == Mode::train) s.passes.push_back(Pass::update);
-        return finite(rows_of(s, s.passes), metric, scenario);
+        auto rows = ordered_rows(s, s.passes);
+        sort_by_time(rows);
+        return finite(std::move(rows), metric, scenario);
       },
       settle(r, quiet));
 }

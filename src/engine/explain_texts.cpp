@@ -78,4 +78,21 @@ std::string first_token_text(const ServingEstimate<>& n) {
   return out + "\n";
 }
 
+std::string limit_of_network(const Op<>& op, const Links<>& links) {
+  if (op.kind != OpKind::collective) return "network";
+  const auto way = collective_way(op, links);
+  return way == "nested" || way == "flat" ? fmt::format("network, {}", way) : "network";
+}
+
+std::string whole_pass_text(const InferencePassModel::Result& a) {
+  const bool in_turn = a.latency_compute + a.latency_memory <= a.latency;
+  return fmt::format(
+      "  {:g} runs of the network: arithmetic {}, memory {}, software {}: {}\n"
+      "  each run reads {} of weights from {}, {} of table rows and {} of state, twice\n",
+      a.evaluations, shown_figure(a.latency_compute), shown_figure(a.latency_memory),
+      shown_figure(a.latency_overhead),
+      in_turn ? "one after the other" : "the slower of the first two, plus the third",
+      shown_figure(a.weights), a.weights_in, shown_figure(a.rows_read), shown_figure(a.state));
+}
+
 }  // namespace mlsysim::detail

@@ -29,7 +29,25 @@ std::string what_is_taken(const FieldInfo& f) {
   return f.unit.empty() ? "a number" : fmt::format("a quantity such as 1 {}", f.unit);
 }
 
+/// Refuses "4k" where things are counted: of tokens it is 4,096 for some and 4,000 for others.
+void refuse_letter(const FieldInfo& field, std::string_view text, const Location& where) {
+  if (!field.integral || text.size() < 2) return;
+  const auto digits = text.substr(0, text.size() - 1);
+  if ((text.back() != 'k' && text.back() != 'K') ||
+      digits.find_first_not_of("0123456789") != std::string_view::npos || digits.size() > 9)
+    return;
+  const double n = std::stod(std::string(digits));
+  throw InputError({.id = "mlsysim.engine.090",
+                    .message = fmt::format("a letter behind '{}' is read in two ways", field.name),
+                    .key = field.name,
+                    .found = fmt::format("'{}'", text),
+                    .expected = "a whole number",
+                    .hint = fmt::format("write {:.0f} or {:.0f}", n * 1000, n * 1024),
+                    .where = where});
+}
+
 DynamicValue number(const FieldInfo& field, std::string_view text, const Location& where) {
+  refuse_letter(field, text, where);
   AnyQuantity q;
   try {
     q = AnyQuantity::parse(text, where);
@@ -171,11 +189,22 @@ std::string request_rate_text(std::string_view text) {
   return fmt::format("{} request{}", count, slash < text.size() ? text.substr(slash) : "/s");
 }
 
+namespace {
+
+/// "15T" means tokens where tokens are counted.
+std::string token_count_text(std::string_view text) {
+  const bool named = text.find("tok") != std::string_view::npos || text.empty();
+  return named ? std::string(text) : fmt::format("{}token", text);
+}
+
+}  // namespace
+
 DynamicValue FieldReader::read(const FieldInfo& field, std::string_view text, const Location& where) {
   switch (field.kind) {
     case ValueKind::number:
     case ValueKind::quantity:
       if (field.name == "arrival_rate") return number(field, request_rate_text(text), where);
+      if (field.name == "training_tokens") return number(field, token_count_text(text), where);
       return number(field, text, where);
     case ValueKind::flag:
       if (text == "true" || text == "false") return text == "true";

@@ -23,6 +23,7 @@ constexpr auto kStated = std::to_array<PlanPlace>({
     {"seq_len_law", "workload", kServe},
     {"output_tokens_cv", "workload", kServe},
     {"output_tokens_law", "workload", kServe},
+    {"training_tokens", "workload", kTrain},
     {"cached_prefix_len", "workload", kServe},
     {"prefill_chunk_tokens", "workload", kServe},
     {"chunked_prefill", "workload", kServe},

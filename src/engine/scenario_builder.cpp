@@ -39,7 +39,8 @@ struct Machine {
   const Node* node = nullptr;
   const Fleet* fleet = nullptr;
   const Pod* pod = nullptr;
-  double times = 1;  ///< as many of it
+  double times = 1;                    ///< as many of it
+  const HardwareNode* rack = nullptr;  ///< by whose name the devices were called
 
   [[nodiscard]] int count() const {
     return (device != nullptr) + (node != nullptr) + (fleet != nullptr) + (pod != nullptr);
@@ -51,13 +52,25 @@ template <class T> const T* only_or_null(const Zoo& zoo) {
   return all.size() == 1 ? all.front() : nullptr;
 }
 
+/// Devices that an entry stands for: one, or those of a rack.
+double devices_in(const HardwareNode& device) {
+  return device.part == nullptr ? 1
+                                : device.accelerator_count / std::max(1.0, device.part->accelerator_count);
+}
+
+/// The machine of a device; a rack is the devices in it.
+Machine opened(const HardwareNode* device, double times = 1) {
+  if (device->part == nullptr) return {.device = device, .times = times};
+  return {.device = device->part, .times = times * devices_in(*device), .rack = device};
+}
+
 Machine machine_in_file(FieldReader& reader, const std::string& path, const Location& where) {
   const Zoo& file = reader.file(path);
   // A file may define the device that its node needs: the largest thing in it is meant.
   if (const auto* fleet = only_or_null<Fleet>(file)) return {.fleet = fleet};
   if (const auto* pod = only_or_null<Pod>(file)) return {.pod = pod};
   if (const auto* node = only_or_null<Node>(file)) return {.node = node};
-  if (const auto* device = only_or_null<HardwareNode>(file)) return {.device = device};
+  if (const auto* device = only_or_null<HardwareNode>(file)) return opened(device);
   throw InputError("mlsysim.engine.030", fmt::format("'{}' does not say what to run on", path), "hardware",
                    fmt::format("{} devices, {} nodes and {} clusters", file.all<HardwareNode>().size(),
                                file.all<Node>().size(), file.all<Fleet>().size()),
@@ -75,7 +88,7 @@ Machine machine_of(FieldReader& reader, std::string_view text, const Location& w
   const Zoo& zoo = reader.zoo();
   const Machine found{zoo.find<HardwareNode>(text), zoo.find<Node>(text), zoo.find<Fleet>(text),
                       zoo.find<Pod>(text)};
-  if (found.count() == 1) return found;
+  if (found.count() == 1) return found.device != nullptr ? opened(found.device) : found;
   if (found.count() > 1)
     throw LookupError({.id = "mlsysim.engine.031",
                        .message = fmt::format("the name '{}' is ambiguous", text),
@@ -87,7 +100,7 @@ Machine machine_of(FieldReader& reader, std::string_view text, const Location& w
   // As people and drivers write it.
   const auto devices = devices_called(zoo, text);
   const auto nodes = nodes_called(zoo, text);
-  if (devices.size() == 1 && nodes.empty()) return {.device = devices.front(), .times = chips_of_slice(text)};
+  if (devices.size() == 1 && nodes.empty()) return opened(devices.front(), chips_of_slice(text));
   if (nodes.size() == 1 && devices.empty()) return {.node = nodes.front()};
   if (!devices.empty() || !nodes.empty()) {
     std::vector<std::string> meant;
@@ -103,7 +116,7 @@ Machine machine_of(FieldReader& reader, std::string_view text, const Location& w
   }
   if (const auto many = counted_machine(zoo, text)) {
     auto machine = machine_of(reader, many->name, where);
-    machine.times = many->count;
+    machine.times *= many->count;
     return machine;
   }
   auto names = zoo.names<HardwareNode>();
@@ -129,9 +142,10 @@ Machine machine_called(Keep& keep, const std::string& text, const Location& wher
     return {.device = &keep.slices.back(), .times = many ? many->count : 1};
   }
   const Machine machine = machine_of(keep.reader, text, where);
-  const auto& named = machine.device != nullptr ? machine.device->name
-                      : machine.node != nullptr ? machine.node->name
-                                                : text;
+  const auto& named = machine.rack != nullptr     ? machine.rack->name
+                      : machine.device != nullptr ? machine.device->name
+                      : machine.node != nullptr   ? machine.node->name
+                                                  : text;
   if (named != text && (!many || named != many->name) && zoo.find<HardwareNode>(text) == nullptr &&
       zoo.find<Node>(text) == nullptr)
     out.warnings.push_back(fmt::format("'{}' is taken for {} of the zoo", text, named));
@@ -161,14 +175,17 @@ struct Region {
 Region region_of(const Zoo& zoo, std::string_view text, const Location& where) {
   const Region found{zoo.find<GridProfile>(text), zoo.find<Datacenter>(text)};
   if (found.grid != nullptr || found.datacenter != nullptr) return found;
-  auto names = zoo.names<GridProfile>();
+  const auto grids = zoo.names<GridProfile>();
+  auto names = grids;
   for (auto& name : zoo.names<Datacenter>()) names.push_back(std::move(name));
+  auto hint = did_you_mean(text, names);
+  if (hint.empty()) hint = fmt::format("grids are {}", fmt::join(grids, ", "));
   throw LookupError({.id = "mlsysim.engine.035",
                      .message = fmt::format("there is no region '{}'", text),
                      .key = "region",
                      .found = fmt::format("'{}'", text),
                      .expected = "the name of a grid or of a datacenter",
-                     .hint = did_you_mean(text, names),
+                     .hint = std::move(hint),
                      .where = where});
 }
 
@@ -202,6 +219,20 @@ void take_count(const Machine& machine, std::string_view text, const Location& w
   auto& stated = machine.node != nullptr ? s.node_count : s.accelerators;
   must_agree(stated, machine.times, machine.node != nullptr ? "node_count" : "accelerators", text, where);
   stated = machine.times;
+}
+
+/// Takes from the entry of a rack what it says of its devices, which share one domain of links.
+void take_rack(const HardwareNode& rack, Scenario& s, BuiltScenario& out) {
+  const HardwareNode& part = *rack.part;
+  const double held = devices_in(rack);
+  out.assumptions.push_back(
+      {"rack", AssumedValue::exact(held), fmt::format("{} holds so many {}", rack.name, part.name)});
+  if (!s.unit_cost && !part.unit_cost && rack.unit_cost) {
+    s.unit_cost = *rack.unit_cost / held;
+    out.assumptions.push_back({"unit_cost", AssumedValue::of(s.unit_cost->base(), dim::money::exps),
+                               fmt::format("the price of {} over {:g} devices", rack.name, held)});
+  }
+  if (reference_node(part) == nullptr && !s.accelerators_per_node) s.accelerators_per_node = held;
 }
 
 /// Refuses texts for fields that have no effect in the mode of the scenario, or without a draft model.
@@ -353,6 +384,7 @@ BuiltScenario ScenarioBuilder::build() const {
                        "a fleet brings its hardware: leave one out", where);
     const Machine machine = machine_called(*keep, text, where, out);
     if (machine.times != 1) take_count(machine, text, where, s);
+    if (machine.rack != nullptr) take_rack(*machine.rack, s, out);
     if (machine.device != nullptr) s.hardware = machine.device;
     if (machine.fleet != nullptr) s.fleet = machine.fleet;
     const Node* node = machine.node;

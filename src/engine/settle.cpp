@@ -37,9 +37,11 @@ void set_failures(const ResolvedScenario& r, TrainingProblem<>& out, Notes& note
 
 TrainingProblem<> settle_training(const ResolvedScenario& r, Notes& notes) {
   auto out = settle(detail::train_request(r), notes);
-  if (const auto& tokens = r.asked().workload->training.tokens) {
+  if (const auto tokens = r.asked().tokens_of_run()) {
     out.has_tokens = out.sequences;
     out.training_tokens = tokens->base();
+    if (out.has_tokens && !r.asked().training_tokens)
+      notes.assume("training_tokens", *tokens, "as many as the model was trained on");
   }
   set_failures(r, out, notes);
   return out;
@@ -295,6 +297,14 @@ AnyProblem settle(const ResolvedScenario& r, Notes& notes) {
     if (problem.macro.has_power) problem.device.power.tdp = load.tdp;
     return problem;
   };
+  if (const HardwareNode& rack = r.hardware(); rack.part != nullptr)
+    notes.warn([&rack] {
+      return fmt::format(
+          "{} is taken as one device with the memory and the arithmetic of {:g} {}: named as a text, it is "
+          "as "
+          "many devices",
+          rack.name, rack.accelerator_count, rack.part->name);
+    });
   switch (r.mode()) {
     case Mode::serve:
       return complete(settle_serving(r, notes));

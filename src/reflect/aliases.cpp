@@ -40,6 +40,7 @@ constexpr auto kAliases = std::to_array<std::pair<std::string_view, std::string_
      {"prompt_tokens", "seq_len"},
      {"osl", "output_tokens"},
      {"output_len", "output_tokens"},
+     {"tokens", "training_tokens"},
      {"dtype", "precision"},
      {"sustained_share", "clock_limit"},  // of a site: what its power and cooling leave of the clock
      {"kv_cache_dtype", "kv_precision"},
@@ -79,8 +80,9 @@ std::string_view second_name(std::string_view canonical) {
 }
 
 bool shows_second(std::string_view canonical) {
-  constexpr auto second = std::to_array<std::string_view>(
-      {"intra_node_bw", "fabric_bandwidth", "expert_copies", "rank_imbalance", "v_stages", "also"});
+  constexpr auto second =
+      std::to_array<std::string_view>({"intra_node_bw", "fabric_bandwidth", "expert_copies", "rank_imbalance",
+                                       "v_stages", "training_tokens", "also"});
   return std::find(second.begin(), second.end(), canonical) != second.end();
 }
 

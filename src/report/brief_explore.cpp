@@ -36,9 +36,6 @@ std::string value_words(double x, std::string_view unit, const Exponents& exps) 
   return field_text(f, x, whole ? 9 : 3);  // counts are exact
 }
 
-/// Times, money, energy and bytes are better when they are less; rates and ratios when they are more.
-bool better_when_less(const Exponents& exps) { return !exps.dimensionless() && exps.time >= 0; }
-
 /// The end of a lever that improves the result, or the one that moves it most.
 struct End {
   double at = 0, change = 0;
@@ -51,6 +48,18 @@ End better_end(const Lever& l, const Exponents& result) {
   const double best = std::max(gain(up.change), gain(down.change));
   if (best >= kWorthSaying) return gain(up.change) >= gain(down.change) ? up : down;
   return std::abs(up.change) >= std::abs(down.change) ? up : down;
+}
+
+/// The levers by the change that is told of each, the largest first.
+std::vector<const Lever*> by_effect(const SensitivityReport& r) {
+  std::vector<const Lever*> out;
+  for (const auto& l : r.levers) out.push_back(&l);
+  const auto effect = [&](const Lever* l) {
+    const double change = std::abs(better_end(*l, r.exps).change);
+    return std::isnan(change) ? 0.0 : change;
+  };
+  std::ranges::stable_sort(out, std::greater{}, effect);
+  return out;
 }
 
 enum class LeverGroup { yours, hardware, hidden };
@@ -222,7 +231,8 @@ std::string brief_sensitivity(const SensitivityReport& r) {
   const Lever* first[2]{};  // of your choices, of the hardware
   std::size_t hidden = 0;
   const bool few = r.levers.size() <= kLeverRows;  // chosen by the reader: all of them are shown
-  for (const auto& l : r.levers) {
+  for (const Lever* lever : by_effect(r)) {
+    const Lever& l = *lever;
     auto group = group_of_lever(l.input);
     if (few && group == LeverGroup::hidden)
       group = l.input.starts_with("hardware.") || l.input.starts_with("links.") ? LeverGroup::hardware
@@ -379,7 +389,8 @@ namespace mlsysim {
 
 LeverSentences lever_sentences(const SensitivityReport& r) {
   LeverSentences out;
-  for (const auto& l : r.levers) {
+  for (const Lever* lever : detail::by_effect(r)) {
+    const Lever& l = *lever;
     const auto group = detail::group_of_lever(l.input);
     const auto end = detail::better_end(l, r.exps);
     if (group == detail::LeverGroup::hidden || !(std::abs(end.change) >= detail::kWorthSaying)) continue;

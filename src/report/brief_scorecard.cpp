@@ -1,6 +1,7 @@
 // The scorecard on one screen: verdict, memory, latency, throughput, cost, energy, what was assumed, at most
 // three notes.
 
+#include <mlsysim/estimate/detail/bottleneck.hpp>
 #include <mlsysim/reflect/label.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
 #include <mlsysim/report/detail/verdict.hpp>
@@ -30,17 +31,6 @@ std::optional<double> number_in(const EvaluationLevel& level, std::string_view n
   const auto* m = level.find(name);
   const auto* x = m == nullptr ? nullptr : std::get_if<double>(&m->value);
   return x != nullptr && std::isfinite(*x) ? std::optional(*x) : std::nullopt;
-}
-
-std::string card_limit(const EvaluationLevel& level, std::string_view name) {
-  const auto* m = level.find(name);
-  if (m == nullptr) return {};
-  const auto key = m->text();
-  if (key == "memory") return "memory bandwidth";
-  if (key == "network") return "communication";
-  if (key == "overhead") return "launches and dispatch";
-  if (key == "capacity") return "memory capacity";
-  return key;
 }
 
 /// The screen, filled line by line.
@@ -251,7 +241,28 @@ std::string as_options(std::string_view change) {
   return text;
 }
 
+/// "; 15T tokens take 62.9 d and cost $565,847" of a training run. Without a number of tokens the price of
+/// one is what there is.
+std::string run_words(const SystemEvaluation& e, std::string_view dollars_per_token) {
+  const auto tokens = number_in(e.performance, "training_tokens"),
+             time = number_in(e.performance, "training_time"), cost = number_in(e.macro, "run_cost");
+  if (!tokens || !time)
+    return fmt::format("{}{}", dollars_per_token,
+                       number_in(e.performance, "token_throughput") ? "; --tokens prices a run" : "");
+  return fmt::format("; {} tokens take {}{}", detail::short_count(*tokens),
+                     detail::human(*time, dim::time::exps),
+                     cost ? fmt::format(" and cost {}", detail::dollars(*cost)) : "");
+}
+
 }  // namespace
+
+std::string limit_of(const EvaluationLevel& level) {
+  const auto* m = level.find("bottleneck");
+  if (m == nullptr) return {};
+  const auto key = m->text();
+  const auto limit = choice_of<Bottleneck>(key);
+  return limit ? std::string(limit_words(*limit)) : key;
+}
 
 std::string verdict_of(const SystemEvaluation& e, std::span<const AssertionResult> assertions) {
   const auto& p = e.performance;
@@ -264,12 +275,12 @@ std::string verdict_of(const SystemEvaluation& e, std::span<const AssertionResul
                        detail::human(*used, dim::data::exps), detail::human(*room, dim::data::exps),
                        detail::human(*used - *room, dim::data::exps));
   }
+  std::vector<std::string> missed;
   for (const auto& a : assertions)
-    if (!a.passed) {
-      out = fmt::format("MISSES {} {} {} (found {}).", a.metric.substr(a.metric.rfind('.') + 1),
-                        a.bound == AssertionResult::Bound::max ? "<=" : ">=", a.limit, a.found);
-      break;
-    }
+    if (!a.passed)
+      missed.push_back(fmt::format("{} {} {} (found {})", a.metric.substr(a.metric.rfind('.') + 1),
+                                   a.bound == AssertionResult::Bound::max ? "<=" : ">=", a.limit, a.found));
+  if (!missed.empty()) out = fmt::format("MISSES {}.", fmt::join(missed, " and "));
   if (p.status == LevelStatus::fail) return "FITS, BUT: " + p.summary.str();
   if (out.empty()) out = "FITS.";
   const auto time = [&](std::string_view name) {
@@ -278,16 +289,14 @@ std::string verdict_of(const SystemEvaluation& e, std::span<const AssertionResul
   const auto cost = number_in(e.macro, "cost_per_token");
   const auto dollars =
       cost ? fmt::format(", {} per million tokens", detail::dollars(*cost * 1e6)) : std::string();
-  const auto limit = card_limit(p, "bottleneck");
+  const auto limit = limit_of(p);
   if (number_in(p, "itl") && number_in(p, "ttft"))
     return out +
            fmt::format(" {} per token, TTFT {}{}. Limited by {}.", time("itl"), time("ttft"), dollars, limit);
   if (number_in(p, "step_latency")) {
     out += fmt::format(" A step takes {}", time("step_latency"));
     if (const auto mfu = number_in(p, "mfu")) out += fmt::format(" at {:.3g} % MFU", 100 * *mfu);
-    if (const auto run = number_in(e.macro, "run_cost"))
-      out += fmt::format(", the run costs {}", detail::dollars(*run));
-    return out + fmt::format(". It is limited by {}.", limit);
+    return out + fmt::format("{}. It is limited by {}.", run_words(e, dollars), limit);
   }
   if (number_in(p, "latency"))
     return out + fmt::format(" A batch takes {}, limited by {}.", time("latency"), limit);

@@ -45,9 +45,9 @@ Infeasible refusal(const LawEntry& law, const FieldInfo& free, const FieldInfo& 
 }  // namespace
 
 Outcome<Solved> solve_backwards(const LawEntry& law, std::vector<double> in, std::string_view free,
-                                const Target& target, std::optional<std::size_t> only) {
+                                const Target& target, std::vector<Required> only) {
   InverseQuery query;
-  query.only = only;
+  query.only = std::move(only);
   query.free = law.input(free);
   query.result = law.result(target.output);
   query.relation = target.relation;

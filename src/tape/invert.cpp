@@ -162,7 +162,7 @@ Domain domain_of(const LawEntry& law, std::span<const double> in, const InverseQ
   // Without limits: six decades to each side, over zero as well where the field admits it.
   if (field.high >= kUnbounded)
     d.high = field.integral ? std::min(std::max(kMostCounts - 1, 1e3 * size),
-                                       q.only ? static_cast<double>(detail::kMostTried) : kMostCount)
+                                       !q.only.empty() ? static_cast<double>(detail::kMostTried) : kMostCount)
                             : size * kDecades;
   if (std::isinf(d.low)) d.low = field.integral ? 0.0 : centre < 0 ? -size * kDecades : size / kDecades;
   if (range.open_low && d.low == range.low)
@@ -181,7 +181,9 @@ Domain domain_of(const LawEntry& law, std::span<const double> in, const InverseQ
 void check_query(const LawEntry& law, std::span<const double> in, const InverseQuery& q) {
   if (in.size() == law.inputs.size() && q.free < law.inputs.size() && q.result < law.results.size() &&
       q.scan >= 2 && std::isfinite(q.target) &&
-      (!q.only || (*q.only < law.results.size() && law.inputs[q.free].integral)))
+      std::all_of(q.only.begin(), q.only.end(), [&](const Required& r) {
+        return r.result < law.results.size() && law.inputs[q.free].integral;
+      }))
     return;
   throw InputError({.id = "mlsysim.tools.014",
                     .message = fmt::format("the question to '{}' is malformed", law.info.id),

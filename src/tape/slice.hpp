@@ -53,24 +53,20 @@ class Slice {
   }
   std::vector<double> operator()(const std::vector<double>& xs) {
     evaluations += static_cast<long>(xs.size());
-    if (columns_) return column(*columns_, xs);
-    std::vector<double> out;
-    for (const double x : xs) {
-      at_[q_.free] = x;
-      out.push_back(law_(at_)[q_.result]);
-    }
-    return out;
+    return columns_ ? column(*columns_, xs) : results_at(xs, q_.result);
   }
   /// Those of the counts from `low` to `high` that exist.
   [[nodiscard]] Counts counts(double low, double high) const {
     const auto all = static_cast<std::size_t>(high - low) + 1;
-    if (!q_.only) return {low, all, {}, false};
-    std::optional<Tape> guard;
-    if (law_.is_law()) {
-      guard = alone(*q_.only);
-      const auto fixed = guard->fixed(guard->output(0));
-      if (fixed && *fixed == 1) return {low, all, {}, false};
+    std::vector<Required> left;  // requirements that not every count meets
+    for (const auto& r : q_.only) {
+      if (law_.is_law()) {
+        const Tape guard = alone(r.result);
+        if (guard.fixed(guard.output(0)) == r.value) continue;
+      }
+      left.push_back(r);
     }
+    if (left.empty()) return {low, all, {}, false};
     if (all > kMostTried)
       throw InputError({.id = "mlsysim.tools.020",
                         .message = fmt::format("too many values of '{}' would be tried one by one",
@@ -79,20 +75,16 @@ class Slice {
                         .found = fmt::format("{} values, of which some have no plan", all),
                         .expected = fmt::format("at most {}", kMostTried),
                         .hint = "narrow the search with --low and --high"});
-    std::vector<double> xs(all), fits;
-    std::iota(xs.begin(), xs.end(), low);
-    if (guard) {
-      fits = column(ColumnProgram(*guard), xs);
-    } else {
-      std::vector<double> at = at_;
-      for (const double x : xs) {
-        at[q_.free] = x;
-        fits.push_back(law_(at)[*q_.only]);
-      }
-    }
     Counts out{low, 0, {}, true};
-    for (std::size_t i = 0; i < all; ++i)
-      if (fits[i] == 1) out.listed.push_back(xs[i]);
+    out.listed.resize(all);
+    std::iota(out.listed.begin(), out.listed.end(), low);
+    for (const auto& r : left) {
+      const auto found = results_at(out.listed, r.result);
+      std::vector<double> kept;
+      for (std::size_t i = 0; i < found.size(); ++i)
+        if (found[i] == r.value) kept.push_back(out.listed[i]);
+      out.listed = std::move(kept);
+    }
     out.size = out.listed.size();
     return out;
   }
@@ -164,6 +156,15 @@ class Slice {
     std::vector<std::optional<double>> fixed(at_.begin(), at_.end());
     fixed[q_.free].reset();
     return reduced(law_.tape(), {.fixed = fixed, .results = {&result, 1}});
+  }
+  [[nodiscard]] std::vector<double> results_at(const std::vector<double>& xs, std::size_t result) const {
+    if (law_.is_law()) return column(ColumnProgram(alone(result)), xs);
+    std::vector<double> at = at_, out;
+    for (const double x : xs) {
+      at[q_.free] = x;
+      out.push_back(law_(at)[result]);
+    }
+    return out;
   }
   [[nodiscard]] std::vector<double> column(const ColumnProgram& program,
                                            const std::vector<double>& xs) const {

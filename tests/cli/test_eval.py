@@ -293,3 +293,36 @@ def test_naming_the_assumed_format_changes_nothing(run):
     open_, named = (run(*words, *more, "-o", "json").json() for more in ((), ("--precision", "fp8")))
     for key in ("p_itl", "p_ttft", "p_kv_cache_size", "f_memory_used_gb"):
         assert named[key] == open_[key], key
+
+
+def test_a_run_of_stated_tokens(run):
+    """A run takes its tokens over the tokens of a second, and is paid for that time: a fifteenth of 15T takes and costs a
+    fifteenth. Adapters are not trained on what the model was: without a number of tokens there is no run."""
+    step = ("Llama3_8B", "H100", "--accelerators", "256", "--mode", "train", "--zero-stage", "2", "--seq-len", "8192", "--batch-size", "512")
+    usual, stated = (run("eval", *step, *more, "-o", "json").json() for more in ((), ("--tokens", "1T")))
+    assert usual["p_training_tokens"] == pytest.approx(15) and stated["p_training_tokens"] == pytest.approx(1)
+    for number in ("p_training_time", "m_run_cost"):
+        assert stated[number] == pytest.approx(usual[number] / 15, rel=1e-9)
+    said = " ".join(run("train", *(word for word in step if word not in ("--mode", "train")), "--tokens", "1T").out.split())
+    assert "; 1T tokens take" in said and "and cost $" in said
+    tuned = run("eval", *step, "--lora-rank", "16", "-o", "json").json()
+    assert "p_training_time" not in tuned and "m_run_cost" not in tuned and tuned["m_cost_per_token"] > 0
+    said = " ".join(run("eval", *step, "--lora-rank", "16").out.split())
+    assert "per million tokens; --tokens prices a run" in said
+    assert "p_training_time" in run("eval", *step, "--lora-rank", "16", "--tokens", "100M", "-o", "json").json()
+
+
+def test_the_limit_is_the_longest_part_of_what_it_stands_for(run):
+    """Nine prompts of 2,048 tokens a second are 9 x 2,048 x 2 x 70.6e9 FLOP, a third of what eight H100 can at their peak
+    and over half at what matrix products reach: prompts of other requests are most of the time between two tokens. Of
+    sixteen stages with sixteen micro-batches, fifteen of thirty-one slots are empty, and a slot is half arithmetic."""
+    chat = ("Llama3_70B", "H100", "--accelerators", "8", "--rate", "9/s")
+    assert "Limited by prompts of other requests." in " ".join(run("eval", *chat).out.split())
+    assert run("eval", *chat, "-o", "json").json()["p_bottleneck"] == "prompts"
+    assert "limited by prompts of other requests" in run("explain", *chat, "itl").out
+    assert "The longest part of ITL is prompts of other requests." in run("report", *chat, "-o", "md").out
+    step = ("Llama3_405B", "H100", "--accelerators", "16384", "--mode", "train", "--tp-size", "8", "--pp-size", "16", "--seq-len", "8192",
+            "--batch-size", "2048", "--zero-stage", "2")
+    assert "It is limited by the pipeline bubble." in " ".join(run("eval", *step).out.split())
+    told = run("explain", *step, "step_latency").out
+    assert "limited by the pipeline bubble" in told and "the largest operator, gradient_scatter" not in told

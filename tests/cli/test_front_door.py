@@ -52,6 +52,16 @@ def test_a_number_of_devices_is_asked_without_a_first_guess(run):
     assert done.code == 0
 
 
+@pytest.mark.parametrize("rack, devices", [("GB200_NVL72", "72xGB200"), ("GB300_NVL72", "72xGB300"), ("2xGB200_NVL72", "144xGB200")])
+def test_a_rack_is_its_devices(run, rack, devices):
+    """A GB200 has 199 GB and a GB300 288, of which weights of 141 GB on eight take 18: memory and times are those of its
+    devices, though the rack has its name."""
+    one, other = (run("eval", "Llama3_70B", machine, "--batch-size", "256", "-o", "json").json() for machine in (rack, devices))
+    for number in ("p_itl", "p_ttft", "p_token_throughput", "f_memory_used_gb", "f_memory_capacity_gb"):
+        assert one[number] == other[number], number
+    assert one["f_memory_capacity_gb"] < 300
+
+
 def test_no_lever_is_an_absurdity(run):
     done = run("sensitivity", *DEEPSEEK[:2], "ttft", *DEEPSEEK[2:], "--batch-size", "64", "-o", "json")
     for lever in done.json()["levers"]:

@@ -156,7 +156,19 @@ def test_a_decision_ranks_and_says_how_sure_it_is(run):
         low, high = o["against_choice"]
         assert low <= o["cost"] / feasible[0]["cost"] * (1 + 1e-9) and o["apart"] == (o is feasible[0] or low > 1)
     assert answer["regret"]["most"] == pytest.approx(max(p["bound"] for p in answer["regret"]["certificate"]))
+    # The regret is that of the intervals which are printed.
+    machines = {o["machine"]: o for o in feasible}
+    for part in answer["regret"]["certificate"]:
+        choice, other = machines[part["choice"]["machine"]], machines[part["other"]["machine"]]
+        assert part["choice"]["cost"] <= choice["upper"] * (1 + 1e-9)
+        assert part["other"]["cost"] is None or part["other"]["cost"] >= other["lower"] * (1 - 1e-9)
     assert {f["figure"] for f in answer["flips"]} and len(answer["next"]) <= 5
+
+
+def test_a_price_that_is_not_known_is_none(run):
+    answer = asked(run, "decide", "Llama3_8B", "--on", "L4,A100,H100", "--rate", "20/s", "--ttft", "1 s", "--itl", "50 ms", *LENGTHS)[1]
+    now = {f["figure"]: f["now"] for f in answer["flips"]}
+    assert now["price of L4"] is None and now["price of H100"] > 0
 
 
 def test_a_decision_writes_the_kernels_to_measure(run, tmp_path):
@@ -476,7 +488,7 @@ def test_a_training_run_is_sized_over_its_choices(run):
 
 def test_nothing_to_train_is_refused(refused):
     common = ["size", "Llama3_8B", "--on", "H100", "--batch-size", "64"]
-    refused(*common, "--tokens", "0", "--within", "90 d", parts=["mlsysim.explore.189", "tokens"])
+    refused(*common, "--tokens", "0", "--within", "90 d", parts=["mlsysim.engine.020", "training_tokens"])
     refused(*common, "--tokens", "1T", "--within", "0 d", parts=["mlsysim.explore.189", "within"])
 
 

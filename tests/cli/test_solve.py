@@ -84,6 +84,17 @@ def test_solve_without_a_solution(run):
         assert bad.code == 1 and hint in bad.err
 
 
+@pytest.mark.parametrize("words", [
+    ("training_time <= 90 d", "accelerators", "--mode", "train", "--tp-size", "8", "--batch-size", "2048", "--seq-len", "8192"),
+    ("itl <= 1 s", "hardware.memory.bandwidth", "--precision", "bf16")], ids=["a fleet", "a rate"])
+def test_what_does_not_fit_is_no_answer(run, words):
+    """Llama-3.1-70B trained with tensor parallelism 8 keeps 16 B of 8.8e9 parameters on each device, 141 GB; served on one
+    device it keeps 141 GB as well. An H100 has 85.9 GB."""
+    done = run("solve", "Llama3_70B", "H100", *words, "-o", "json")
+    assert done.code == 2 and done.json()["feasible"] is False
+    assert "fits in memory" in done.json()["reason"] and "of 85.9 GB" in done.err
+
+
 def test_a_cap_that_nobody_gave(run):
     """An input that stands for the device's own where it is not given is one that can be asked for."""
     asked = ("Llama3_70B", "H100", "--accelerators", "8", "--batch-size", "64", "--seq-len", "8192", "--output-tokens", "256")
@@ -99,3 +110,20 @@ def test_a_cap_that_nobody_gave(run):
     assert given["value"] == cap
     refused = run("solve", *asked, "ttft <= 30 s", "power_kap")
     assert refused.code == 1 and "power_kap" in refused.err
+
+
+def test_levers_are_those_that_there_are(run):
+    """A cached value has the bytes of a format: half a byte to eight. What a lever brings at most is no loss, and the largest
+    effect is the first."""
+    chat = ("--accelerators", "8", "--batch-size", "64", "--seq-len", "4096", "--output-tokens", "1024")
+    levers = run("sensitivity", "DeepSeek_V3", "H200", "ttft", *chat, "-o", "json").json()["levers"]
+    cached = next(lever for lever in levers if lever["input"] == "plan.kv_bytes")
+    assert abs(cached["ceiling"]) < 10
+    rate = run("sensitivity", "Llama3_70B", "H100", "token_throughput", "--accelerators", "8", "-o", "json").json()["levers"]
+    memory = next(lever for lever in rate if lever["input"] == "hardware.memory.bandwidth")
+    assert memory["ceiling"] >= memory["at_upper"] > 0  # more of it gives more tokens, and never fewer
+    said = run("sensitivity", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--rate", "9/s").out
+    head, *rows = said.split("You can change")[1].splitlines()
+    at = head.index("effect") + len("You can change")
+    effects = [abs(float(row[at:].split()[0])) for row in rows[:rows.index(next(row for row in rows if not row.startswith("  ")))]]
+    assert effects == sorted(effects, reverse=True) and len(effects) > 3

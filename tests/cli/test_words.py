@@ -100,6 +100,13 @@ def test_a_search_without_axes_finds_the_plan(run):
     assert done.code == 0 and 150 < best < 216 and "no --axis" in done.err  # 176 to 188 published, within 15 %
     done = run("optimize", "Llama3_8B", "8xH100", "--mode", "train", "--batch-size", "64", "-o", "json")
     assert done.code == 0 and "step_latency" in done.json()["best"][0]["objectives"]
+    # A pipeline is interleaved, which empties fewer slots; what is held is said.
+    step = ("--accelerators", "8192", "--mode", "train", "--batch-size", "2048", "--seq-len", "8192")
+    done = run("optimize", "Llama3_70B", "H100", *step, "-o", "json")
+    best = done.json()["best"][0]
+    plain = run("optimize", "Llama3_70B", "H100", *step, "--v-stages", "1", "-o", "json").json()["best"][0]
+    assert float(best["axes"]["v_stages"]) > 1 and best["objectives"]["step_latency"] < plain["objectives"]["step_latency"]
+    assert "virtual pipeline stages" in done.err and "context parallelism stayed 1" in done.err
     done = run("pareto", "Llama3_8B", "H100", "-o", "json")
     assert done.code == 0 and len(done.json()["front"]) > 5
     # What is fixed is not varied.
@@ -155,3 +162,33 @@ def test_a_device_that_nobody_measured_is_named_at_once(run, words):
     assert done.code == 0, done.err
     assert "MI355X" in done.out.splitlines()[1]
     assert "warning" not in run(command, "Llama3_8B", "H100", *places, *(["--with", "hardware=H200"] if extra else [])).out.splitlines()[1]
+
+
+@pytest.mark.parametrize("text", ["4k", "4K"])
+def test_a_letter_behind_a_count_says_what_to_write(run, text):
+    done = run("eval", "Llama3_8B", "H100", "--seq-len", text)
+    assert done.code == 1 and "mlsysim.engine.090" in done.err and "write 4000 or 4096" in done.err
+
+
+def test_a_region_that_nobody_knows_has_a_list(run):
+    done = run("eval", "Llama3_8B", "H100", "--region", "FR")
+    assert done.code == 1 and "France" in done.err and "Germany" in done.err
+
+
+def test_an_uncertainty_without_a_result_is_that_of_the_main_one(run):
+    words = ("uncertainty", "Llama3_8B", "H100")
+    more = ("--samples", "64", "-o", "json")
+    asked = run(*words, *more)
+    assert asked.code == 0, asked.err
+    assert asked.json() == run(*words, "itl", *more).json()
+
+
+def test_every_limit_that_is_missed_is_said_first(run):
+    said = run("eval", "Llama3_70B", "H100", "--accelerators", "8", "--itl", "1 ms", "--ttft", "1 ms").out.split(" per token")[0]
+    assert said.startswith("MISSES ") and "itl <= 1 ms" in " ".join(said.split()) and "ttft <= 1 ms" in " ".join(said.split())
+
+
+def test_a_difference_of_rounding_is_no_row(run):
+    terms = run("compare", "Llama3_70B", "H100", "itl", "--accelerators", "8", "--with", "hardware=H200", "-o", "json").json()
+    for term in terms["terms"]:
+        assert term["part"] == 0 or abs(term["part"]) > 1e-12 * abs(terms["at_from"]), term["input"]

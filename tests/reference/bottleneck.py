@@ -1,9 +1,9 @@
 """What limits a pass or a step, in a word: the longest of the times that the answer is made of; of equal ones
-the first. One rule for both fidelities and all modes."""
+the first. One rule for both fidelities and all modes. A burst has no prompts of others between two tokens."""
 
 
 def longest(**parts):
-    """compute, memory, network, overhead in this order."""
+    """compute, memory, network, overhead, bubble in this order."""
     return max(parts, key=lambda name: parts[name])
 
 
@@ -28,11 +28,11 @@ def of_textbook_token(memory, overhead):
 
 
 def of_step(compute, memory, exposed, overhead, bubble, fits):
-    """A training step. Nothing of it matters where it does not fit. Filling and draining the pipeline is
-    overhead: nobody works."""
+    """A training step. Nothing of it matters where it does not fit. Filling and draining the pipeline is a
+    part of its own."""
     if not fits:
         return "capacity"
-    return longest(compute=compute, memory=memory, network=exposed, overhead=max(overhead, bubble))
+    return longest(compute=compute, memory=memory, network=exposed, overhead=overhead, bubble=bubble)
 
 
 def of_batch(a, fits):

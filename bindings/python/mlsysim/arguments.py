@@ -26,6 +26,9 @@ def with_load(options):
         options[ours] = options.pop(name)
     if isinstance(options.get("arrival_rate"), str) and "req" not in options["arrival_rate"]:
         options["arrival_rate"] = options["arrival_rate"].replace("/", " request/", 1)
+    tokens = options.get("training_tokens")
+    if isinstance(tokens, (int, float)) or (isinstance(tokens, str) and "tok" not in tokens):
+        options["training_tokens"] = f"{tokens}token"  # "15T" counts tokens
     return options
 
 

@@ -15,7 +15,7 @@ from .errors import _input_error
 
 __all__ = ["Claim", "Decision", "Size", "claim", "decide", "size"]
 
-_QUESTION = ("ttft", "itl", "e2e", "tokens", "within", "most_devices", "most_replica_devices", "interval",
+_QUESTION = ("ttft", "itl", "e2e", "within", "most_devices", "most_replica_devices", "interval",
              "disaggregated", "precisions", "measured", "measurand")
 
 
@@ -114,7 +114,7 @@ def _asked(options, rate):
     asked = {name: options.pop(name) for name in _QUESTION if options.get(name) is not None}
     for name in _QUESTION:
         options.pop(name, None)
-    trains = "tokens" in asked or "within" in asked
+    trains = "within" in asked or any(options.get(name) is not None for name in ("tokens", "training_tokens"))
     if rate is not None:
         options["arrival_rate"] = rate
     options.setdefault("mode", "train" if trains else "serve")

@@ -13,7 +13,7 @@ interface Asked { main: string; cost: string; times: { title: string; whole: str
 export const ASKED: Record<Mode, Asked> = {
   serve: {
     main: "itl", cost: "cost_per_token",
-    times: [{ title: "Time to first token", whole: "ttft", parts: ["prefill_compute", "prefill_memory", "prefill_network", "ttft_dispatch", "ttft_ingress", "ttft_queue", "ttft_egress"] }, { title: "Time between two tokens", whole: "itl", parts: ["decode_compute", "decode_memory", "decode_network", "decode_overhead"] }],
+    times: [{ title: "Time to first token", whole: "ttft", parts: ["prefill_compute", "prefill_memory", "prefill_network", "ttft_dispatch", "ttft_ingress", "ttft_queue", "ttft_egress"] }, { title: "Time between two tokens", whole: "itl", parts: ["decode_compute", "decode_memory", "decode_network", "decode_overhead", "decode_prompts"] }],
     tiles: ["ttft", "itl", "token_throughput", "cost_per_token"],
     shown: ["ttft", "itl", "request_latency", "token_throughput", "throughput_per_accelerator", "mfu"],
   },
@@ -88,7 +88,7 @@ export function written(v: number, row: Input | undefined): string {
 }
 
 const PARTS: [RegExp, string][] = [[/_compute$/, "compute"], [/_memory$/, "memory bandwidth"], [/_network$|communication/, "communication"], [/_overhead$/, "launches and dispatch"],
-  [/_dispatch$/, "host"], [/_ingress$/, "server"], [/_queue$/, "queueing"], [/_egress$/, "delivery"], [/bubble/, "pipeline bubble"]];
+  [/_prompts$/, "prompts of other requests"], [/_dispatch$/, "host"], [/_ingress$/, "server"], [/_queue$/, "queueing"], [/_egress$/, "delivery"], [/bubble/, "pipeline bubble"]];
 /** A part of a time, in words. */
 export const partWords = (name: string) => PARTS.find(([end]) => end.test(name))?.[1] ?? name;
 /** The longest part of a time, in words. */

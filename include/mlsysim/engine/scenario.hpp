@@ -59,6 +59,7 @@ struct Scenario {
   std::optional<double> output_tokens{};
   std::optional<double> seq_len_cv{}, output_tokens_cv{};
   std::optional<TrafficLaw> seq_len_law{}, output_tokens_law{};
+  std::optional<Tokens<>> training_tokens{};
   std::optional<Precision> precision{}, kv_precision{};
   std::optional<WeightFormat> weight_format{};
   std::optional<double> weight_bits{};
@@ -123,6 +124,13 @@ struct Scenario {
   const Conventions* conventions = nullptr;
   std::optional<std::string> also{};  ///< names with commas, of resolvers that ship or that plugins bring
 
+  /// Tokens of the run that a training scenario is a part of: those stated, else those on which the model was
+  /// trained. Fine-tuning of adapters or of a part of the weights has no usual number.
+  [[nodiscard]] std::optional<Tokens<>> tokens_of_run() const {
+    if (training_tokens) return training_tokens;
+    return lora_rank || trainable_fraction < 1 ? std::nullopt : workload->training.tokens;
+  }
+
   static constexpr auto fields() {
     using S = Scenario;
     return join(
@@ -139,6 +147,9 @@ struct Scenario {
                  .at_least(1)
                  .counted()
                  .defaulted("128 in steady state; in a burst decode is priced at the prompt's context"),
+             field(&S::training_tokens, "training_tokens", "Ttoken", "tokens of a run")
+                 .positive()
+                 .defaulted("the model's; none in fine-tuning"),
              field(&S::accelerators, key::accelerators).defaulted("one, or the whole fleet"),
              field(&S::node_count, key::node_count)
                  .at_least(1)

@@ -186,7 +186,8 @@ template <class T = double> struct ServingEstimate {
              field(&R::decode_memory, "decode_memory", "ms", "memory-bound kernels of a decode step"),
              field(&R::decode_network, "decode_network", "ms",
                    "collectives of a decode step, and what its host and host link take"),
-             field(&R::decode_overhead, "decode_overhead", "ms", "launches and dispatch of a decode step"),
+             field(&R::decode_overhead, "decode_overhead", "ms",
+                   "launches, dispatch and host of a decode step"),
              field(&R::kv_cache_size, key::kv_cache_size),
              field(&R::memory, "memory", "", "memory of one decoding device by use"),
              field(&R::prefill_memory_use, "prefill_memory_use", "",
@@ -555,7 +556,6 @@ template <class T> [[nodiscard]] ServingEstimate<T> serving_estimate(const Servi
 
   plan.context = v.generates ? v.seq_len + v.output_tokens : v.seq_len;
   const Time<T> moved = set_memory(v, common, plan, prompts.demands, step.demands, out);
-
   out.ttft = prefill_time + moved;
   set_first_token(passes, prefill_time, moved, out);
   const T generated = v.generates ? v.output_tokens : one;

@@ -67,7 +67,7 @@ template <class T = double> struct SteadyEstimate {
   T running_requests{0.0}, waiting_requests{0.0}, max_active_requests{0.0};
   RequestRate<T> request_throughput, capacity, overload;
   Time<T> p50_ttft, p90_ttft, p95_ttft, p99_ttft;
-  Time<T> p90_itl, p99_itl, p99_token_gap, p99_request_latency;
+  Time<T> p90_itl, p99_itl, p99_token_gap, p99_request_latency, decode_prompts;
 
   static constexpr auto fields() {
     using R = SteadyEstimate;
@@ -87,7 +87,8 @@ template <class T = double> struct SteadyEstimate {
         field(&R::p99_itl, "p99_itl", "ms", "mean time between tokens that 99 % of the requests keep"),
         field(&R::p99_token_gap, "p99_token_gap", "ms",
               "99 % of the tokens come no later after the one before"),
-        field(&R::p99_request_latency, "p99_request_latency", "ms", "99 % of the requests take no longer"));
+        field(&R::p99_request_latency, "p99_request_latency", "ms", "99 % of the requests take no longer"),
+        field(&R::decode_prompts, "decode_prompts", "ms", "what prompts of others add to a decode step"));
   }
 };
 

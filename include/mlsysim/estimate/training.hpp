@@ -40,14 +40,14 @@ template <class T = double> struct TrainingProblem {
   MacroProblem<T> macro;
   PlanLimits<T> limits;
   T given_microbatches{0.0};  ///< that were given beside their size; 0: none
-  T training_tokens{0.0};     ///< published number; 0: none
+  T training_tokens{0.0};     ///< of the run; 0: nobody says
   FailureProblem<T> failures;
   const FidelityModel* fidelity_model = nullptr;
   Microbatches division = Microbatches::by_default;
   bool sequences = true;    ///< the workload has a token axis
   bool spills = false;      ///< what does not fit is fetched over the host link, instead of being refused
   bool sharded = false;     ///< ZeRO divides over a group that was named
-  bool has_tokens = false;  ///< the number of tokens that the model was trained on is published
+  bool has_tokens = false;  ///< the number of tokens of the run is known
   bool fails = false;       ///< how often nodes fail is asked
 
   static constexpr auto fields() {
@@ -62,7 +62,7 @@ template <class T = double> struct TrainingProblem {
         field(&P::links, "links", "", ""), field(&P::model, "", "", ""), field(&P::macro, "", "", ""),
         field(&P::limits, "limits", "", ""),
         field(&P::given_microbatches, "given_microbatches", "", "micro-batches that were given").fixed(),
-        field(&P::training_tokens, "training_tokens", "", "tokens that the model was trained on").fixed(),
+        field(&P::training_tokens, "training_tokens", "", "tokens of the run").fixed(),
         field(&P::failures, "failures", "", ""));
   }
   static constexpr auto categories() {
@@ -72,7 +72,7 @@ template <class T = double> struct TrainingProblem {
                 category(&P::sequences, "sequences", "the workload has a token axis"),
                 category(&P::spills, "spills", "what does not fit is fetched over the host link"),
                 category(&P::sharded, "sharded", "the group over which ZeRO divides is named"),
-                category(&P::has_tokens, "has_tokens", "the number of training tokens is published"),
+                category(&P::has_tokens, "has_tokens", "the number of tokens of the run is known"),
                 category(&P::fails, "fails", "failures of nodes are counted"));
   }
 };
@@ -94,14 +94,13 @@ template <class T = double> struct TrainingEstimate {
   MemoryBreakdown<T> memory;
   MacroEstimate<T> macro;              ///< where something is charged
   ReliabilityEstimate<T> reliability;  ///< where failures are counted
-  Time<T> training_time;               ///< where the number of tokens is published
+  Time<T> training_time;               ///< where the number of tokens is known
 
   static constexpr auto fields() {
     using R = TrainingEstimate;
-    return join(
-        rows(field(&R::feasibility, "", "", "")), reported_fields(),
-        rows(field(&R::macro, "", "", ""), field(&R::reliability, "", "", ""),
-             field(&R::training_time, "training_time", "d", "time for the published number of tokens")));
+    return join(rows(field(&R::feasibility, "", "", "")), reported_fields(),
+                rows(field(&R::macro, "", "", ""), field(&R::reliability, "", "", ""),
+                     field(&R::training_time, "training_time", "d", "time for the tokens of the run")));
   }
   static constexpr auto reported_fields() {
     using R = TrainingEstimate;

@@ -59,11 +59,11 @@ struct Solved {
   Inversion inversion;
   Verification verification;
 };
-/// Counts exist only where the result `only` is 1.
+/// Counts exist only where all of `only` holds.
 /// @throws LookupError for names that are none, DimensionError for a target of another dimension
 [[nodiscard]] Outcome<Solved> solve_backwards(const LawEntry& law, std::vector<double> in,
                                               std::string_view free, const Target& target,
-                                              std::optional<std::size_t> only = std::nullopt);
+                                              std::vector<Required> only = {});
 }  // namespace detail
 
 /// Finds the value of input `free` at which the target is met, the other inputs being as given.

@@ -6,8 +6,8 @@
 ///
 /// An error scales all times of a machine: factor = common factor * own factor. The machines share the common
 /// factor. In logarithms, the common part is sqrt(shared) of the interval and the own part sqrt(1 - shared).
-/// The regret is certified by branch and bound over the common factor. Without two prices, devices are
-/// compared.
+/// Their product stays within the interval of the machine. The regret is certified by branch and bound over
+/// the common factor. Without two prices, devices are compared.
 /// Example: Llama3_8B, 20 requests/s, 1,024 tokens in, 256 out, p99 TTFT <= 2 s, ITL <= 30 ms: H200 costs
 /// 1.67 USD/h (1 device), H100 2.89 USD/h (2 devices). H100 wins where its device costs less than 0.836
 /// USD/h.
@@ -57,8 +57,8 @@ struct CostAt {
 /// end less the least cost of the others at its lower end. Costs do not fall with the factor.
 struct RegretPart {
   double low = 1, high = 1;
-  CostAt choice;  ///< at high, and at the upper end of its own factor
-  CostAt other;   ///< at low, and at the lower end of its own factor
+  CostAt choice;  ///< at high, and at the upper end of its own factor, within its interval
+  CostAt other;   ///< at low, and at the lower end of its own factor, within its interval
   double bound = 0;
 };
 

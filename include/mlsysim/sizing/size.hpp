@@ -48,7 +48,6 @@ struct SizeQuestion {
   Scenario scenario;                 ///< model, machine, lengths, formats, software, prices
   RequestRate<> rate;                ///< requests that arrive, of a served model
   std::vector<ServiceLimit> limits;  ///< that they must meet
-  std::optional<double> tokens;      ///< of a training run; absent: as the model was trained
   std::optional<Time<>> within;      ///< in which the run must end
   double most_devices = 65536;       ///< in all
   double most_replica_devices = 64;  ///< that one replica may take
@@ -64,7 +63,7 @@ struct SizeQuestion {
 /// A sizing question as texts. An empty text sets no limit.
 struct SizeTexts {
   std::string ttft, itl, e2e;  ///< limits: "2 s", "p99 2 s"
-  std::string tokens, within;  ///< of a training run: "15T", "90 d"
+  std::string within;          ///< time of a training run: "90 d"
   double most_devices = 65536, most_replica_devices = 64;
   int level = 80;
   bool disaggregated = false;

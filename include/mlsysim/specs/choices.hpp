@@ -72,8 +72,9 @@ enum class WeightFormat : std::uint8_t {
 /// Detail of a prediction: totals only, or each operator.
 enum class Fidelity : std::uint8_t { textbook, operator_level };
 
-/// The resource that limits a time.
-enum class Bottleneck : std::uint8_t { compute, memory, network, overhead, capacity };
+/// The limit of a time: a resource, prompts of other requests between two tokens, or the idle time of a
+/// pipeline.
+enum class Bottleneck : std::uint8_t { compute, memory, network, overhead, capacity, prompts, bubble };
 
 /// How kernels reach the device: one launch at a time by the host, or as a captured graph.
 enum class Execution : std::uint8_t { eager, graph };

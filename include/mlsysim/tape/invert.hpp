@@ -22,6 +22,12 @@ namespace mlsysim {
 /// The condition on the result.
 enum class Relation : std::uint8_t { equals, at_most, at_least };
 
+/// A count exists only where result number `result` is `value`.
+struct Required {
+  std::size_t result = 0;
+  double value = 1;
+};
+
 /// The question which value of input `free` makes `result` meet `target`. All other inputs stay as given.
 struct InverseQuery {
   std::size_t free = 0;    ///< index of an input
@@ -29,7 +35,7 @@ struct InverseQuery {
   Relation relation = Relation::equals;
   double target = 0;                    ///< canonical base unit
   std::optional<double> low{}, high{};  ///< search domain in the base unit; by default the range of the field
-  std::optional<std::size_t> only{};    ///< counts: index of a result that is 1 at admissible counts
+  std::vector<Required> only{};         ///< counts: what holds at admissible counts
   int scan = 256;                       ///< points at which a continuous domain is evaluated
 };
 

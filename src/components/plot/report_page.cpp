@@ -27,9 +27,8 @@ constexpr std::size_t kMostLevers = 6;
 
 ReportPart what_limits(const SystemEvaluation& card, const SensitivityReport& s) {
   ReportPart part{.heading = "What limits it"};
-  if (const auto* bottleneck = card.performance.find("bottleneck"))
-    part.words.push_back(
-        fmt::format("The longest part of {} is {}.", short_label(s.result), bottleneck->text()));
+  if (const auto limit = limit_of(card.performance); !limit.empty())
+    part.words.push_back(fmt::format("The longest part of {} is {}.", short_label(s.result), limit));
   if (const auto levers = lever_sentences(s); !levers.hardware.empty())
     part.words.push_back(levers.hardware.front());
   return part;

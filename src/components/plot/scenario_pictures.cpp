@@ -197,8 +197,6 @@ Picture waterfall_picture(const Scenario& scenario, std::string_view asked) {
   std::vector<std::pair<std::string, double>> parts;
   for (const auto& [number, words] : names)
     if (const auto x = numbers.find(number); x && *x > 0) parts.emplace_back(words, *x);
-  if (const auto bubble = numbers.find("pipeline_bubble_latency"); bubble && *bubble > 0)
-    parts.emplace_back("pipeline bubble", *bubble);
   auto p = stacked(parts, *whole, kTime, label_of(metric), "in all");
   p.kind = "waterfall";
   p.title = fmt::format("{}: parts of {}", detail::subject_words(scenario), label_of(metric));

@@ -100,12 +100,12 @@ std::string left_out(const Points& all) {
                               all.points.size());
 }
 
-/// "decode_network" as words: "communication".
-std::string part_words(std::string_view part) {
-  const auto last = part.substr(part.rfind('_') + 1);
-  return std::string(last == "network"    ? "communication"
-                     : last == "overhead" ? "launches and dispatch"
-                                          : last);
+/// "decode_network" as words: "collectives".
+std::string part_words(std::string_view name) {
+  for (const std::string_view time : {"ttft", "itl", "step_latency", "latency"})
+    for (const auto& part : parts_of_time(time))
+      if (part.name == name) return std::string(part.words);
+  return std::string(name);
 }
 
 void require_some(const Space& space, const Points& all) {

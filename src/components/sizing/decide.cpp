@@ -144,6 +144,8 @@ Outcome<DecideAnswer> decide(const DecideQuestion& q) {
     a.option.time_high = own_part(s.time_high, out.shared);
     box.low.push_back(a.option.time_low);
     box.high.push_back(a.option.time_high);
+    box.least.push_back(s.time_low);
+    box.most.push_back(s.time_high);
     box.common_low = std::min(box.common_low, common_part(s.time_low, out.shared));
     box.common_high = std::max(box.common_high, common_part(s.time_high, out.shared));
     costs.emplace_back(q.ask, a.option, a.machine, a.price);

@@ -67,12 +67,13 @@ CostAt Costs::at(double factor) {
 Regret certified(std::vector<Costs>& costs, const ErrorBox& box, std::size_t most_parts) {
   Regret out;
   if (costs.size() < 2) return out;
-  const auto part_with = [&](double low, double high, double of_choice, bool same) {
-    RegretPart part{.low = low, .high = high, .choice = costs[0].at(high * of_choice), .other = {}};
+  const auto part_with = [&](double low, double high, bool same) {
+    RegretPart part{
+        .low = low, .high = high, .choice = costs[0].at(same ? high : box.highest(0, high)), .other = {}};
     part.other.cost = std::numeric_limits<double>::infinity();
     for (std::size_t i = 1; i < costs.size(); ++i)
       if (same == (costs[i].device() == costs[0].device()))
-        if (const CostAt c = costs[i].at(low * (same ? 1 : box.low[i])); c.cost < part.other.cost)
+        if (const CostAt c = costs[i].at(same ? low : box.lowest(i, low)); c.cost < part.other.cost)
           part.other = c;
     part.bound = more_than(part.choice.cost, part.other.cost);
     return part;
@@ -83,13 +84,13 @@ Regret certified(std::vector<Costs>& costs, const ErrorBox& box, std::size_t mos
   };
   if (others(false))
     out.parts = branched(box.common_low, box.common_high, most_parts, 1.01,
-                         [&](double low, double high) { return part_with(low, high, box.high[0], false); });
+                         [&](double low, double high) { return part_with(low, high, false); });
   if (others(true))
-    out.same_device = branched(box.common_low * box.low[0], box.common_high * box.high[0], 2 * most_parts,
+    out.same_device = branched(box.lowest(0, box.common_low), box.highest(0, box.common_high), 2 * most_parts,
                                kNarrow, [&](double low, double high) {
-                                 if (high / low > kNarrow) return part_with(low, high, 1, true);
-                                 const auto at_low = part_with(low, low, 1, true),
-                                            at_high = part_with(high, high, 1, true);
+                                 if (high / low > kNarrow) return part_with(low, high, true);
+                                 const auto at_low = part_with(low, low, true),
+                                            at_high = part_with(high, high, true);
                                  auto part = at_high.bound > at_low.bound ? at_high : at_low;
                                  part.low = low;
                                  part.high = high;
@@ -109,7 +110,7 @@ QuotientRange quotient_range(std::vector<Costs>& costs, const ErrorBox& box, std
   const auto cost = [&](std::size_t k, double factor) { return costs[k].at(factor).cost; };
   if (costs[i].device() == costs[0].device()) {
     constexpr int steps = 32;
-    const double low = box.common_low * box.low[0], high = box.common_high * box.high[0];
+    const double low = box.lowest(0, box.common_low), high = box.highest(0, box.common_high);
     QuotientRange out{.low = std::numeric_limits<double>::infinity(), .high = 0};
     for (int k = 0; k <= steps; ++k) {
       const double x = low * std::pow(high / low, static_cast<double>(k) / steps);

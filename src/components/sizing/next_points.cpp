@@ -108,6 +108,12 @@ NextMeasurement run_of(const std::string& machine, const Scenario& asked, const 
   return out;
 }
 
+/// The end of a machine's interval once its own part of it is smaller; parts of a variance add up.
+double end_with(double end, double own, double left) {
+  const double total = std::log(end), part = std::log(own), now = std::log(left);
+  return std::exp(std::copysign(std::sqrt(std::max(total * total - part * part, 0.0) + now * now), total));
+}
+
 /// A box in which the errors of a machine, and of those with the same device, keep a share of their variance.
 ErrorBox narrowed(const ErrorBox& box, const std::vector<Costs>& costs,
                   const std::map<std::string, double>& left, double width) {
@@ -118,6 +124,8 @@ ErrorBox narrowed(const ErrorBox& box, const std::vector<Costs>& costs,
     const double scale = std::sqrt(share->second);
     out.low[k] = std::max(box.low[k], std::min(std::pow(box.low[k], scale), std::exp(-width)));
     out.high[k] = std::min(box.high[k], std::max(std::pow(box.high[k], scale), std::exp(width)));
+    out.least[k] = end_with(box.least[k], box.low[k], out.low[k]);
+    out.most[k] = end_with(box.most[k], box.high[k], out.high[k]);
   }
   return out;
 }

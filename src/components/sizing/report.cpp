@@ -342,7 +342,7 @@ Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
   for (const auto& f : a.flips)
     flips.push_back({{"figure", f.figure},
                      {"unit", f.unit},
-                     {"now", f.now.value_or(0)},
+                     {"now", f.now ? Json(*f.now) : Json(nullptr)},
                      {"at", f.at},
                      {"winner", f.winner},
                      {"deviations", f.deviations ? Json(*f.deviations) : Json(nullptr)}});
@@ -379,16 +379,12 @@ Json json_of(const DecideQuestion& q, const DecideAnswer& a) {
 std::string words_of(const SizeQuestion& q) {
   const Scenario& s = q.scenario;
   const std::string& model = s.workload->name;
-  if (q.scenario.mode == Mode::train || q.within || q.tokens) {
+  if (s.mode == Mode::train || q.within || s.training_tokens) {
     Notes quiet;
     std::string out = fmt::format("training of {} with a batch of {:g}", model, s.batch_size);
     if (s.workload->hidden())
       out += fmt::format(" sequences of {:.0f} tokens", seq_len_or_default(s.seq_len, *s.workload, 0, quiet));
-    const auto tokens = q.tokens ? std::optional(*q.tokens)
-                        : q.scenario.workload->training.tokens
-                            ? std::optional(q.scenario.workload->training.tokens->base())
-                            : std::nullopt;
-    if (tokens) out += fmt::format(" on {}", shown(Tokens<>::from_base(*tokens)));
+    if (const auto tokens = s.tokens_of_run()) out += fmt::format(" on {}", shown(*tokens));
     if (q.within) out += fmt::format(" within {}", shown(*q.within));
     return out;
   }

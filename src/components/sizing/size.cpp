@@ -52,7 +52,9 @@ Scenario launched(const SizeQuestion& q, Scenario s, double replicas) {
 
 namespace detail {
 
-bool trains(const SizeQuestion& q) { return q.scenario.mode == Mode::train || q.within || q.tokens; }
+bool trains(const SizeQuestion& q) {
+  return q.scenario.mode == Mode::train || q.within || q.scenario.training_tokens;
+}
 
 Scenario sized_scenario(const SizeQuestion& q) {
   Scenario s = q.scenario;

@@ -49,22 +49,14 @@ SizeQuestion size_question(const Scenario& scenario, const SizeTexts& texts) {
       {{"ttft", &texts.ttft}, {"itl", &texts.itl}, {"e2e", &texts.e2e}}};
   for (const auto& [time, text] : limits)
     if (!text->empty()) q.limits.push_back(ServiceLimit::parse(time, *text));
-  if (!texts.tokens.empty()) {
-    const bool named = texts.tokens.find("tok") != std::string::npos;
-    q.tokens = AnyQuantity::parse(named ? texts.tokens : texts.tokens + "token").as<dim::tokens>().base();
-  }
   if (!texts.within.empty()) q.within = AnyQuantity::parse(texts.within).as<dim::time>();
-  const auto positive = [](const char* name, bool is, const std::string& text) {
-    if (!is)
-      throw InputError({.id = "mlsysim.explore.189",
-                        .message = "there is nothing to train",
-                        .key = name,
-                        .found = fmt::format("{} '{}'", name, text),
-                        .expected = "more than 0",
-                        .hint = "e.g. --tokens 15T --within '90 d'"});
-  };
-  positive("tokens", !q.tokens || *q.tokens > 0, texts.tokens);
-  positive("within", !q.within || *q.within > Time<>(), texts.within);
+  if (q.within && *q.within <= Time<>())
+    throw InputError({.id = "mlsysim.explore.189",
+                      .message = "there is no time to train in",
+                      .key = "within",
+                      .found = fmt::format("'{}'", texts.within),
+                      .expected = "more than 0",
+                      .hint = "e.g. --tokens 15T --within '90 d'"});
   q.most_devices = checked_devices("most_devices", texts.most_devices);
   q.most_replica_devices = checked_devices("most_replica_devices", texts.most_replica_devices);
   q.level = texts.level;

@@ -118,10 +118,6 @@ class Copies {
     s.recomputation = choice.recomputation;
     Notes quiet;
     out.problem = std::get<TrainingProblem<>>(settle(ResolvedScenario(s, quiet), quiet));
-    if (q_->tokens) {
-      out.problem.has_tokens = true;
-      out.problem.training_tokens = *q_->tokens;
-    }
     out.estimate = evaluate(out.problem);
     return out;
   } catch (const DomainError&) {
@@ -208,7 +204,7 @@ Outcome<SizeAnswer> size_training(const SizeQuestion& q) {
                       .expected = "the time in which the run must end",
                       .hint = "e.g. --tokens 15T --within '90 d'"});
   const Scenario base = sized_scenario(q);
-  if (!q.tokens && !base.workload->training.tokens)
+  if (!base.tokens_of_run())
     throw InputError(
         {.id = "mlsysim.explore.183",
          .message = fmt::format("nobody says on how many tokens '{}' is trained", base.workload->name),

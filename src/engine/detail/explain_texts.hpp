@@ -5,6 +5,7 @@
 #include <mlsysim/engine/explain.hpp>
 #include <mlsysim/estimate/serving.hpp>
 #include <mlsysim/resolver_api/notes.hpp>
+#include <mlsysim/resolvers/models/inference_pass.hpp>
 
 #include <span>
 #include <string>
@@ -18,6 +19,10 @@ namespace mlsysim::detail {
 /// Each assumption once.
 [[nodiscard]] std::string assumptions_text(const NoteBook& book);
 [[nodiscard]] std::string memory_text(const MemoryBreakdown<>& memory);
+/// "network", with the way that a collective over several levels takes.
+[[nodiscard]] std::string limit_of_network(const Op<>& op, const Links<>& links);
+/// The parts of a pass whose operators are not listed.
+[[nodiscard]] std::string whole_pass_text(const InferencePassModel::Result& a);
 /// The terms of the first token that there are.
 [[nodiscard]] std::string first_token_text(const ServingEstimate<>& numbers);
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kAllOrders = 12;  // figures up to which every subset is evaluated
 constexpr std::size_t kSampledOrders = 512;
+constexpr double kRounding = 1e-12;  // of a result; a smaller part of a difference is none
 
 /// A figure that both subjects have, with different values.
 struct Changed {
@@ -208,10 +209,11 @@ DifferenceReport compare(const Subject& from, const Subject& to, std::string_vie
                      .exact = n <= kAllOrders};
   r.at_to = to.entry(to.point)[to.result(result)];
   const auto part = n <= kAllOrders ? every_order(mixture, n) : sampled_orders(mixture, n);
-  const double whole = r.at_to - r.at_from;
+  const double whole = r.at_to - r.at_from,
+               rounding = kRounding * std::max(std::fabs(r.at_from), std::fabs(r.at_to));
   for (std::size_t k = 0; k < n; ++k) {
-    d.terms[k].part = part[k];
-    d.terms[k].share = whole != 0 ? part[k] / whole : 0;
+    d.terms[k].part = std::fabs(part[k]) > rounding ? part[k] : 0;
+    d.terms[k].share = whole != 0 ? d.terms[k].part / whole : 0;
   }
   std::stable_sort(d.terms.begin(), d.terms.end(), [](const DifferenceTerm& a, const DifferenceTerm& b) {
     return std::fabs(a.part) > std::fabs(b.part);

@@ -5,6 +5,7 @@
 
 #include <mlsysim/resolver_api/field_text.hpp>
 #include <mlsysim/tape/batch.hpp>
+#include <mlsysim/timing/stored_formats.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -104,9 +105,32 @@ std::string effect(double change, const SensitivityReport& r) {
              : fmt::format("{} {} by {}", verb(change), r.result, r.change_text(std::fabs(change), 3));
 }
 
+/// Values that an input may have: those of its field, and of bytes of a value those that a format has.
+FieldRange possible(const FieldInfo& f, double x) {
+  FieldRange range = base_range(f);
+  const auto keep = [&](double low, double high) {
+    range.low = std::min(std::max(range.low, low), x);
+    range.high = std::max(std::min(range.high, high), x);
+  };
+  const std::string_view name = f.name;
+  double least = HUGE_VAL, most = 0;
+  for (std::size_t i = 0; i < Choices<Precision>::names.size(); ++i) {
+    const double bytes = bytes_per_element(static_cast<Precision>(i));
+    least = std::min(least, bytes);
+    most = std::max(most, bytes);
+  }
+  if (name.ends_with("kv_bytes") || name.ends_with("activation_bytes")) keep(least, most);
+  if (!name.ends_with("weight_bytes")) return range;
+  for (std::size_t i = 0; i < Choices<WeightFormat>::names.size(); ++i)
+    if (const double bytes = bytes_of(static_cast<WeightFormat>(i)); bytes > 0)
+      least = std::min(least, bytes);
+  keep(least, most);
+  return range;
+}
+
 /// Values where a scan looks: octaves to both sides, within the range.
 std::vector<double> octaves(const FieldInfo& f, double x) {
-  const FieldRange range = base_range(f);
+  const FieldRange range = possible(f, x);
   std::vector<double> out;
   for (int k = -kOctaves; k <= kOctaves; ++k) {
     double at = std::ldexp(x, k);
@@ -114,7 +138,7 @@ std::vector<double> octaves(const FieldInfo& f, double x) {
     if (holds(range, at) && (out.empty() || at != out.back())) out.push_back(at);
   }
   // The ends of a closed range count too: a share can reach 1.
-  if (f.high < kUnbounded && x <= range.high && (out.empty() || out.back() < range.high))
+  if (range.high < kUnbounded && x <= range.high && (out.empty() || out.back() < range.high))
     out.push_back(range.high);
   return out;
 }
@@ -264,7 +288,7 @@ void set_ends(const Subject& subject, std::size_t i, std::size_t out, double ste
     l.upper = next_count(subject, i, out, step, 1);
     l.lower = next_count(subject, i, out, step, -1);
   } else {
-    const FieldRange range = base_range(in);
+    const FieldRange range = possible(in, l.value);
     l.upper = into(range, l.value * (1 + step), l.value);
     l.lower = into(range, l.value * (1 - step), l.value);
   }
@@ -288,18 +312,19 @@ void set_slopes_of_count(const SensitivityReport& r, double low, double high, do
   l.elasticity_down = l.lower == x ? 0 : relative(low, r.value) / ((l.lower - x) / x);
 }
 
-/// The largest change that the better direction can bring where the model still fits, and where an input
-/// without effect begins to matter.
+/// The most that the better direction can bring where the model still fits, and where an input without effect
+/// begins to matter.
 /// @param ys the results at `xs`, see `octaves`
 void look_far(const Subject& subject, LineOfInput& line, std::size_t i, const std::vector<double>& xs,
               const std::vector<double>& ys, const SensitivityReport& r, Lever& l) {
   const double x = l.value;
-  const bool better_up = l.at_upper < l.at_lower;
+  const auto gain = [&](double change) { return better_when_less(r.exps) ? -change : change; };
+  const bool better_up = gain(l.at_upper) > gain(l.at_lower);
   std::vector<std::size_t> far;
   for (std::size_t k = 0; k < xs.size(); ++k)
     if ((xs[k] > x) == better_up && std::isfinite(ys[k])) far.push_back(k);
   std::ranges::stable_sort(far, std::greater{},
-                           [&](std::size_t k) { return std::fabs(relative(ys[k], r.value)); });
+                           [&](std::size_t k) { return gain(relative(ys[k], r.value)); });
   for (const std::size_t k : far) {
     auto at = subject.point;
     at[i] = xs[k];

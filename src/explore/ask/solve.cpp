@@ -31,34 +31,64 @@ void limit_prompt(LawEntry& entry, std::span<const double> point, std::size_t in
     field.low = std::max({field.low, other("cached_prefix_len", 0) + 1, other("cp_size", 1)});
 }
 
-/// Moves the answer to the last value of its range that fits in memory, and says so; degrees only hear that
-/// they do not fit.
-void keep_to_memory(const Subject& subject, std::size_t input, bool degree, SolveAnswer& answer) {
-  const auto& results = subject.entry.results;
-  const FieldInfo *used = find_field(results, "memory_used"),
-                  *capacity = find_field(results, "memory_capacity");
-  if (used == nullptr || capacity == nullptr || answer.result.name == used->name) return;
-  const auto place = [&](const FieldInfo* f) { return static_cast<std::size_t>(f - results.data()); };
-  const auto memory = [&](double x) {
-    auto point = subject.point;
-    point[input] = x;
-    const auto found = subject.entry(point);
-    return std::pair{found[place(used)], found[place(capacity)]};
-  };
-  const auto fits = [&](double x) {
-    const auto [need, have] = memory(x);
+/// The memory of the fullest device of a subject, over one of its inputs.
+class MemoryOver {
+ public:
+  MemoryOver(const Subject& subject, std::size_t input)
+      : subject_(subject),
+        input_(input),
+        used_(find_field(subject.entry.results, "memory_used")),
+        capacity_(find_field(subject.entry.results, "memory_capacity")) {}
+
+  [[nodiscard]] bool known() const { return used_ != nullptr && capacity_ != nullptr; }
+  [[nodiscard]] bool fits(double x) const {
+    const auto [need, have] = at(x);
     return !(need > have);
+  }
+  /// "320 needs 86.1 GB of 85.9 GB"
+  [[nodiscard]] std::string needs(double x) const {
+    const auto [need, have] = at(x);
+    return fmt::format("{} needs {} of {}", shown(x), field_text(*used_, need, 4),
+                       field_text(*capacity_, have, 4));
+  }
+  /// Tells of a value that was passed over.
+  [[nodiscard]] std::string passed_over(double x) const {
+    return fmt::format("{} meets the condition as well, but does not fit: {}", shown(x), needs(x));
+  }
+
+ private:
+  [[nodiscard]] std::string shown(double x) const { return field_text(subject_.entry.inputs[input_], x, 6); }
+  [[nodiscard]] std::pair<double, double> at(double x) const {
+    auto point = subject_.point;
+    point[input_] = x;
+    const auto found = subject_.entry(point);
+    const auto place = [&](const FieldInfo* f) {
+      return static_cast<std::size_t>(f - subject_.entry.results.data());
+    };
+    return {found[place(used_)], found[place(capacity_)]};
+  }
+
+  const Subject& subject_;
+  std::size_t input_;
+  const FieldInfo *used_, *capacity_;
+};
+
+/// Moves the answer to the last value of its range that fits, or to an end of another range that does, and
+/// says so. Leaves the answer as it is if no such value fits.
+void keep_to_memory(const MemoryOver& memory, SolveAnswer& answer) {
+  const double asked = answer.value;
+  const auto& all = answer.inversion.solutions;
+  const auto take = [&](double good, std::optional<double> beside) {
+    answer.memory = memory.passed_over(asked);
+    answer.value = good;
+    answer.beside = beside;
   };
-  if (fits(answer.value)) return;
-  const auto shown = [&](double x) { return field_text(answer.input, x, 6); };
-  const auto [need, have] = memory(answer.value);
-  const auto needs = fmt::format("{} needs {} of {}", shown(answer.value), field_text(*used, need, 4),
-                                 field_text(*capacity, have, 4));
-  for (const auto& s : answer.inversion.solutions) {
-    if (degree || s.jump || answer.value < s.low || answer.value > s.high) continue;
-    double bad = answer.value, good = answer.value == s.high ? s.low : s.high;
+  const auto fits = [&](double x) { return memory.fits(x); };
+  for (const auto& s : all) {
+    if (s.jump || asked < s.low || asked > s.high) continue;
+    double bad = asked, good = asked == s.high ? s.low : s.high;
     if (!fits(good)) continue;
-    const bool above = good < bad;
+    const double next = good < bad ? 1 : -1;
     if (answer.input.integral)
       good = detail::last_whole(good, bad, fits);
     else
@@ -66,14 +96,32 @@ void keep_to_memory(const Subject& subject, std::size_t input, bool degree, Solv
         const double middle = (good + bad) / 2;
         (fits(middle) ? good : bad) = middle;
       }
-    answer.memory =
-        fmt::format("{} meets the condition as well, but does not fit: {}", shown(answer.value), needs);
-    answer.value = good;
-    answer.beside.reset();
-    if (answer.input.integral) answer.beside = good + (above ? 1 : -1);
-    return;
+    return take(good, answer.input.integral ? std::optional(good + next) : std::nullopt);
   }
-  answer.memory = fmt::format("does not fit in memory: {}", needs);
+  for (const auto& s : all)
+    for (const double end : {s.low, s.high})
+      if (!s.jump && fits(end)) return take(end, std::nullopt);
+}
+
+SolveAnswer answer_of(const Subject& subject, std::string_view condition, const FieldInfo& input,
+                      const FieldInfo& result, const detail::Solved& solved) {
+  SolveAnswer out{.subject = subject.title,
+                  .condition = std::string(condition),
+                  .free = input.name,
+                  .input = input,
+                  .result = result,
+                  .value = solved.value,
+                  .at_value = 0,
+                  .inversion = solved.inversion,
+                  .verification = solved.verification,
+                  .assumptions = subject.assumptions};
+  for (const auto& s : out.inversion.solutions) {
+    if (s.above && out.value == s.high)
+      out.beside = s.above;
+    else if (s.below && out.value == s.low)
+      out.beside = s.below;
+  }
+  return out;
 }
 
 Relation relation_of(Comparison c) {
@@ -115,10 +163,7 @@ Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition, s
                             .expected = dimension_name(field.exps)});
     else if (*end && field.integral && !is_count((*end)->base()))
       check_range(field, (*end)->base());
-  // Counts with which there is no plan are no answers.
-  const FieldInfo* fits = field.integral ? find_field(subject.entry.results, "plan_fits") : nullptr;
-  const bool of_plan = std::find(kDegrees.begin(), kDegrees.end(), field.name) != kDegrees.end(),
-             degree = fits != nullptr && of_plan;
+  const bool of_plan = std::find(kDegrees.begin(), kDegrees.end(), field.name) != kDegrees.end();
   const double target = asked.right()(std::span<const double>{});
   const auto in_unit = [&](const AnyQuantity& q) { return field.unit.empty() ? q.base() : q.in(field.unit); };
   LawEntry entry = subject.entry;
@@ -129,30 +174,35 @@ Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition, s
     entry.inputs[input].high = std::min(entry.inputs[input].high, in_unit(*domain.high));
   else if (of_plan)
     entry.inputs[input].high = std::min(entry.inputs[input].high, kMostDevices);
-  const auto only = fits == nullptr
-                        ? std::nullopt
-                        : std::optional(static_cast<std::size_t>(fits - subject.entry.results.data()));
-  const auto solved = detail::solve_backwards(
-      entry, subject.point, field.name,
-      {output.name, relation_of(asked.comparison()), AnyQuantity::from_base(target, output.exps)}, only);
+  // Counts with which there is no plan are no answers.
+  std::vector<Required> only;
+  const auto require = [&](std::string_view name, double value) {
+    if (const FieldInfo* f = field.integral ? find_field(subject.entry.results, name) : nullptr)
+      only.push_back({static_cast<std::size_t>(f - subject.entry.results.data()), value});
+  };
+  require("plan_fits", 1);
+  const Target limit{output.name, relation_of(asked.comparison()),
+                     AnyQuantity::from_base(target, output.exps)};
+  const auto search = [&] { return detail::solve_backwards(entry, subject.point, field.name, limit, only); };
+  const auto solved = search();
   if (!solved) return *solved.why();
-  SolveAnswer out{.subject = subject.title,
-                  .condition = asked.text(),
-                  .free = field.name,
-                  .input = field,
-                  .result = output,
-                  .value = solved->value,
-                  .at_value = 0,
-                  .inversion = solved->inversion,
-                  .verification = solved->verification,
-                  .assumptions = subject.assumptions};
-  for (const auto& s : out.inversion.solutions) {
-    if (s.above && out.value == s.high)
-      out.beside = s.above;
-    else if (s.below && out.value == s.low)
-      out.beside = s.below;
+  SolveAnswer out = answer_of(subject, asked.text(), field, output, *solved);
+  const MemoryOver memory(subject, input);
+  if (memory.known() && output.name != "memory_used" && !memory.fits(out.value)) {
+    const auto passed_over = memory.passed_over(out.value);
+    // Degrees that fit are no range, so a law is searched again.
+    if (!of_plan || !entry.is_law()) {
+      keep_to_memory(memory, out);
+    } else if (const auto fitting = search()) {
+      out = answer_of(subject, asked.text(), field, output, *fitting);
+      out.memory = passed_over;
+    }
+    if (!memory.fits(out.value))
+      return Infeasible{.reason = fmt::format("no {} at which {} fits in memory: {}", field.name,
+                                              asked.text(), memory.needs(out.value)),
+                        .smallest_change = "make it fit first: mlsysim eval names what does",
+                        .facts = {}};
   }
-  keep_to_memory(subject, input, degree, out);
   auto point = subject.point;
   point[input] = out.value;
   out.at_value = subject.entry(point)[result];

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
 namespace mlsysim::detail {
 
@@ -32,6 +33,14 @@ inline std::string grouped(double x) {
   for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (x < 0 ? 1 : 0); at -= 3)
     digits.insert(static_cast<std::size_t>(at), ",");
   return digits;
+}
+
+/// "15T", "800M", "12k": counts as models state theirs.
+inline std::string short_count(double x) {
+  for (const auto& [size, letter] :
+       {std::pair{1e12, 'T'}, std::pair{1e9, 'B'}, std::pair{1e6, 'M'}, std::pair{1e3, 'k'}})
+    if (x >= size) return fmt::format("{:.4g}{}", x / size, letter);
+  return fmt::format("{:.4g}", x);
 }
 
 /// "$2.69", "$8,209", "$12.3 million".

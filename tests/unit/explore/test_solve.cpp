@@ -78,8 +78,30 @@ TEST_CASE("an answer is a plan that eval takes", "[explore][solve]") {
   CHECK(experts.value == 1);  // a dense model has none to spread
 }
 
+TEST_CASE("what meets a condition and does not fit is no answer", "[explore][solve]") {
+  // Weights, gradients and optimizer state of a rank take 16 B of 8e9 parameters: 128 GB of 85.9 GB, whatever
+  // the number of replicas.
+  const auto fleet =
+      solve(scenario("Llama3_8B", 64, Mode::train, 1024), "training_time <= 60 d", "accelerators");
+  REQUIRE_FALSE(fleet);
+  CHECK_THAT(fleet.why()->reason, ContainsSubstring("fits in memory") && ContainsSubstring("of 85.9 GB"));
+  // The 141 GB of weights need two devices, or four where as many ranks have a plan. One device is fast
+  // enough.
+  const auto s = scenario("Llama3_70B", 8, Mode::serve, 1);
+  const auto degree = solve(s, "itl <= 1 s", "tp_size").value();
+  CHECK(at(s, "tp_size", degree.value, "memory_shortfall") == 0);
+  CHECK(at(s, "tp_size", degree.value / 2, "memory_shortfall") > 0);
+  CHECK_THAT(degree.memory, ContainsSubstring("1 meets the condition as well, but does not fit"));
+  // More bandwidth is no memory.
+  const auto one =
+      solve(scenario("Llama3_70B", 1, Mode::serve, 1), "itl <= 1 s", "hardware.memory.bandwidth");
+  REQUIRE_FALSE(one);
+  CHECK_THAT(one.why()->reason, ContainsSubstring("of 85.9 GB"));
+}
+
 TEST_CASE("fleets that fill their nodes are one range", "[explore][solve]") {
-  const auto s = scenario("Llama3_8B", 64, Mode::train, 1024);
+  auto s = scenario("Llama3_8B", 64, Mode::train, 1024);
+  s.point[s.input("tp_size")] = 8;
   const auto a = solve(s, "training_time <= 60 d", "accelerators").value();
   CHECK(std::fmod(a.value, 8) == 0);
   REQUIRE(a.beside);

@@ -48,7 +48,7 @@ TEST_CASE("the four forms of a derivation hold the same calls", "[report]") {
   const auto e = explanation(scenario(), "itl");
   const auto text = render(e, {}), page = render(e, {.format = OutputFormat::markdown}), latex = to_latex(e);
   // The terms are still there, and the derivation after them.
-  CHECK_THAT(text, Catch::Contains("limited by") && Catch::Contains("the largest term") &&
+  CHECK_THAT(text, Catch::Contains("limited by") && Catch::Contains("the largest operator") &&
                        Catch::Contains("law by law"));
   for (const char* law : {"MatmulTime", "AttentionTime", "SoftRoofline"}) {
     INFO(law);

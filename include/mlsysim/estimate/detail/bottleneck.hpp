@@ -1,8 +1,9 @@
 #pragma once
-/// Names the bottleneck of an estimate: the longest of its compute, memory, network and overhead times.
+/// Names the bottleneck of an estimate: the longest part of its time.
 ///
-/// Training and inference that do not fit in memory are limited by capacity. Overhead of a training step is
-/// the longer of launches and pipeline bubble. Network includes the host link.
+/// Parts are compute, memory, network and overhead, of the time between tokens also the prompts of other
+/// requests, of a training step also the pipeline bubble. Training and inference that do not fit in memory
+/// are limited by capacity. Network includes the host link.
 ///
 /// Example: decode with 0.9 ms compute, 6.5 ms memory, 1.7 ms network, 2.0 ms overhead: `Bottleneck::memory`.
 
@@ -20,12 +21,15 @@ namespace mlsysim {
 [[nodiscard]] Bottleneck step_limit(const TrainingEstimate<>& numbers);
 [[nodiscard]] Bottleneck inference_limit(const InferenceEstimate<>& numbers);
 
+/// The limit in words that follow "limited by": "memory bandwidth".
+[[nodiscard]] std::string_view limit_words(Bottleneck limit);
+
 /// A part of a time: the number of the estimate, and words for a reader.
 struct TimePart {
   std::string_view name, words;
 };
-/// The parts of `ttft`, `itl`, `step_latency` or `latency`: arithmetic, memory, network, overhead. The
-/// longest is what limits the time. Empty for any other number.
+/// The parts of `ttft`, `itl`, `step_latency` or `latency`, as the limits above compare them. The longest is
+/// what limits the time. Empty for any other number.
 [[nodiscard]] std::span<const TimePart> parts_of_time(std::string_view metric);
 
 }  // namespace mlsysim

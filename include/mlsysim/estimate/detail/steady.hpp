@@ -410,7 +410,6 @@ template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T
   steady.request_throughput = RequestRate<T>::from_base(rate * working);
   steady.capacity = RequestRate<T>::from_base(state.capacity * state.replicas);
   steady.overload = RequestRate<T>::from_base(state.overload * state.replicas);
-
   // Others arrive as often as those that decode begin.
   const T begun = running / (step.itl * s.steps()).base();
   FirstTokenTerms<T> terms;
@@ -442,6 +441,7 @@ template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T
   steady.p99_ttft = quantiles[3] + loop.wait;
 
   out.itl = step.itl / s.tokens_per_pass();
+  steady.decode_prompts = step.itl - step.decode_step_time;
   const T often = select(step.prompt_passes > T{0.01}, one, none);
   const Time<T> slow = step.mixed_step_time + (p.engine.mixed ? Time<T>() : step.decode_step_time);
   steady.p99_token_gap =
@@ -547,6 +547,7 @@ template <class T>
   set_memory(state, decode, out);
   set_shares(state, decode, out);
   set_parts(state.own.cost, decode.cost, out);
+  out.decode_overhead += state.loop.step.decode_step_time - state.loop.step.device;  // the engine's host
   return out;
 }
 

@@ -5,8 +5,8 @@
 ///   elasticity = (d result / d input) * input / result        price = d result / d input
 ///
 /// Derivatives are exact where the subject is a law, else differences. At kinks both one-sided values are
-/// given. Counts move to the next admissible count. The ceiling is the largest change that the better
-/// direction brings.
+/// given. Counts move to the next admissible count, and bytes of a value stay those of a format. The ceiling
+/// is the most that the better direction brings.
 /// Example: a roofline with 100 GFLOP at 100 GFLOP/s and 1 GB at 10 GB/s takes 1 s. Elasticities of its time
 /// are work 1, peak -1, traffic 0, bandwidth 0. Traffic matters from 10.1 GB on, where time has moved by 1 %.
 
@@ -19,6 +19,11 @@
 #include <vector>
 
 namespace mlsysim {
+
+/// Whether less of a result is better: of times, money, energy and bytes, not of rates and ratios.
+[[nodiscard]] constexpr bool better_when_less(const Exponents& exps) {
+  return !exps.dimensionless() && exps.time >= 0;
+}
 
 /// The effect of one input on one result. Changes of the result are relative (0.05 = 5 % more), or absolute
 /// in its base unit where the result is 0 at the subject's point.

@@ -3,8 +3,9 @@
 ///
 /// Continuous inputs are scanned at 256 points and refined, so a pair of close solutions may be missed. The
 /// answer says whether the search was exhaustive, as it usually is for counts. Parallel degrees that `eval`
-/// refuses are passed over. An answer beyond the memory moves to the last value that fits. The answer is put
-/// back into the law and checked. No solution is an answer too: it says what can be reached.
+/// refuses are passed over, and so are degrees that do not fit in memory. Any other answer beyond the memory
+/// moves to the last value that fits. The answer is put back into the law and checked. No solution that fits
+/// is an answer too: it says what can be reached, or how much memory is missing.
 /// Example: Llama3_70B on 8x H100 in one burst, 2,048 tokens in, 512 out: "itl <= 15 ms" for batch_size gives
 /// 75, where ITL is 14.96 ms. 76 does not meet it.
 

@@ -14,6 +14,9 @@
 
 namespace mlsysim {
 
+/// Names what limits the time of a level: "memory bandwidth". Empty where the level does not say.
+[[nodiscard]] std::string limit_of(const EvaluationLevel& level);
+
 /// The verdict on an evaluation, with missed assertions.
 [[nodiscard]] std::string verdict_of(const SystemEvaluation& e,
                                      std::span<const AssertionResult> assertions = {});

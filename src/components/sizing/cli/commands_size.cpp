@@ -81,7 +81,7 @@ Asked ask(ScenarioRequest request, const SizeRequest& asked) {
          .found = fmt::format("{} words and {} machines", request.targets.size(), asked.on.size()),
          .expected = "MODEL --on MACHINE",
          .hint = "e.g. mlsysim size Llama3_70B --on H100 --rate 10/s --ttft '2 s' --itl '30 ms'"});
-  const bool run = !asked.tokens.empty() || !asked.within.empty();
+  const bool run = request.fields.contains("training_tokens") || !asked.within.empty();
   const auto mode = request.fields.find("mode");
   refuse_counts(request, run || (mode != request.fields.end() && mode->second == "train"));
   const auto on_machine = [&](const std::string& machine) {
@@ -116,8 +116,7 @@ Asked ask(ScenarioRequest request, const SizeRequest& asked) {
     out.machines.push_back(scenario_of(one));
   }
   out.question = mlsysim::size_question(out.machines.front().scenario,
-                                        {.tokens = asked.tokens,
-                                         .within = asked.within,
+                                        {.within = asked.within,
                                          .most_devices = asked.most_devices,
                                          .most_replica_devices = asked.most_replica_devices,
                                          .level = asked.level,

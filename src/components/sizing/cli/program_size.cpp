@@ -13,8 +13,6 @@ void Program::size_commands() {
                 ->required()]
         .place = Place::machine;
     limit_options(app, [this](ServiceLimit limit) { size_.limits.push_back(std::move(limit)); });
-    offer(app, "--tokens", size_.tokens,
-          "tokens of a training run, e.g. 15T (default: as the model was trained)", "N");
     offer(app, "--within", size_.within,
           "time in which a training run must end, failures included, e.g. '90 d'", "TIME");
     offer(app, "--price", size_.prices,

@@ -5,6 +5,7 @@
 
 #include <mlsysim/sizing/decide.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -32,10 +33,20 @@ class Costs {
   std::map<double, CostAt> seen_;
 };
 
-/// Factors on the times of machines: their own, and the common one.
+/// Factors on the times of machines: their own, and the common one. Their product stays within the interval
+/// of the machine, which is what answers print.
 struct ErrorBox {
-  std::vector<double> low, high;  ///< own factors
+  std::vector<double> low, high;    ///< own factors
+  std::vector<double> least, most;  ///< ends of the interval of a machine
   double common_low = 1, common_high = 1;
+
+  /// The factor of a machine where the common one is at `low` or `high` of a part, and its own at its end.
+  [[nodiscard]] double lowest(std::size_t i, double common) const {
+    return std::max(common * low[i], least[i]);
+  }
+  [[nodiscard]] double highest(std::size_t i, double common) const {
+    return std::min(common * high[i], most[i]);
+  }
 };
 
 struct Regret {
