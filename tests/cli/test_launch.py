@@ -273,3 +273,17 @@ def test_layers_that_do_not_fit_lie_in_host_memory_in_every_answer(run, tmp_path
     ask = run("eval", plan, "-o", "json")
     held = sum(row["bytes"] for row in fit.json()["rows"] if row["part"] == "weights")
     assert ask.code == 0 and abs(ask.json()["memory"]["weights"]["value"] - held) < 0.01 * held, ask.err
+
+
+def test_layers_on_several_cards_of_llama_cpp_in_every_answer(run, tmp_path):
+    words = "llama-server -m Llama-3.3-70B-Instruct-Q4_K_M.gguf -ngl 99 -c 8192"
+    fit = run("fit", "--from", words, "--hardware", "2xRTX3090")
+    done = run("import", words, "--hardware", "2xRTX3090")
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(done.out)
+    assert fit.code == 0 and "one after the other" in done.err, fit.err + done.err
+    assert run("eval", plan).code == 0
+    # A token passes the cards one after the other: 42.5 GB at 936 GB/s, whatever the number of cards.
+    for cards in (2, 4):
+        card = run("eval", "Llama3_70B", f"{cards}xRTX3090", "--engine", "llama_cpp", "--weight-format", "q4_k_m", "-o", "json").json()
+        assert card["p_itl"] > 45, card["p_itl"]

@@ -122,7 +122,14 @@ void detail::place_layers(Launch& launch, const Zoo& zoo) {
   Notes notes;
   const ResolvedScenario resolved(built.scenario, notes);
   auto q = question_of(launch, resolved, zoo);
-  const auto fits = [&] { return memory_account(q, conventions_of(zoo)).engine->fits; };
+  // Of devices that hold layers each, the fullest decides.
+  const auto fits = [&] {
+    if (resolved.asked().pp_size == 1) return memory_account(q, conventions_of(zoo)).engine->fits;
+    auto moved = built.scenario;
+    moved.offload_weights = q.offload_weights;
+    moved.offload_experts = q.offload_experts;
+    return fit_of(moved).fits;
+  };
   const auto move = [&](double& share, double layers, const char* field) {
     for (double n = 1; n <= layers; ++n) {
       share = n / layers;

@@ -325,6 +325,8 @@ std::string modelfile_of_command(std::string_view text) {
   for (const auto& [name, word] : script.assignments) {
     if (name == "OLLAMA_CONTEXT_LENGTH") out += fmt::format("PARAMETER num_ctx {}\n", word.text);
     if (name == "OLLAMA_NUM_PARALLEL") out += fmt::format("PARAMETER num_parallel {}\n", word.text);
+    if (name == "CUDA_VISIBLE_DEVICES" && !word.text.empty())
+      out += fmt::format("PARAMETER visible_devices {}\n", word.text);
   }
   return out;
 }
@@ -334,7 +336,7 @@ std::string modelfile_of_command(std::string_view text) {
 std::optional<Manifest> read_modelfile(std::string_view text) {
   const auto command = modelfile_of_command(text);
   if (!command.empty()) text = command;
-  std::string model, flags, context, parallel;
+  std::string model, flags, context, parallel, visible;
   bool speaks = false;  // of a Modelfile rather than of a Dockerfile
   bool from_hub = false;
   for (std::string_view rest = text; !rest.empty();) {
@@ -352,6 +354,7 @@ std::optional<Manifest> read_modelfile(std::string_view text) {
     if (name == "num_ctx") context = value;
     if (name == "num_parallel") parallel = value;
     if (name == "num_gpu") flags += " -ngl " + quoted(value);
+    if (name == "visible_devices") visible = fmt::format("CUDA_VISIBLE_DEVICES={} ", quoted(value));
     if (name == "num_batch") flags += " -b " + quoted(value);
   }
   if (model.empty() || !speaks) return std::nullopt;
@@ -363,9 +366,10 @@ std::optional<Manifest> read_modelfile(std::string_view text) {
     flags = " -hf " + quoted(std::exchange(model, "")) + flags;
   else if (!model.ends_with(".gguf") && !model.starts_with('.') && !model.starts_with('/'))
     model = library_checkpoint(std::move(model));
-  return Manifest{command.empty() ? "a Modelfile of Ollama" : "a command of Ollama",
-                  fmt::format("llama-server{}{}\n", model.empty() ? "" : " -m " + quoted(model), flags),
-                  {}};
+  return Manifest{
+      command.empty() ? "a Modelfile of Ollama" : "a command of Ollama",
+      fmt::format("{}llama-server{}{}\n", visible, model.empty() ? "" : " -m " + quoted(model), flags),
+      {}};
 }
 
 /// The Dockerfile that a text is: its entry point and command in its last image; or nothing.

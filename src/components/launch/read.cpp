@@ -211,69 +211,6 @@ void put_named_files(detail::Settings& settings, const detail::NamedFiles& files
   }
 }
 
-/// How many ranks the environment says: NNODES=2 NPROC_PER_NODE=8 llamafactory-cli train ...
-void put_environment(const detail::FlagTable& table, const detail::ShellScript& script,
-                     const std::string& name, detail::Settings& settings) {
-  for (const auto& [key, word] : script.assignments) {
-    std::string flag = key;
-    for (char& c : flag) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const auto* row = table.find(flag, {});
-    const bool counts = row != nullptr && (row->sets == "nodes" || row->sets == "per_node");
-    if (counts && !settings.has(row->sets) && detail::number_of(word.text))
-      settings.put(*row, {.key = key, .value = word.text, .where = {.file = name, .line = word.line}});
-  }
-}
-
-/// Flags of llama.cpp that its environment holds: LLAMA_ARG_CTX_SIZE=16384.
-void put_llama_environment(const detail::FlagTable& table, const detail::ShellScript& script,
-                           const detail::EngineCommand& command, const std::string& name,
-                           detail::Settings& settings) {
-  constexpr std::string_view begin = "LLAMA_ARG_";
-  const auto put = [&](std::string_view key, const std::string& value, int line) {
-    if (!key.starts_with(begin)) return;
-    std::string flag(key.substr(begin.size()));
-    for (char& c : flag) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const Given given{.key = std::string(key), .value = value, .where = {.file = name, .line = line}};
-    const auto* row = table.find(flag, given.where);
-    if (row == nullptr)
-      settings.put_unknown(given, "");
-    else if (row->sets.empty() || !settings.has(row->sets))
-      settings.put(*row, given);
-  };
-  for (const auto& [key, word] : script.assignments) put(key, word.text, word.line);
-  for (const auto& word : command.before)  // docker run -e NAME=value
-    if (const auto equals = word.text.find('='); equals != std::string::npos)
-      put(std::string_view(word.text).substr(0, equals), word.text.substr(equals + 1), word.line);
-}
-
-/// How many ranks start, and on how many devices of a machine, as launchers and Slurm say.
-void put_ranks(const detail::ShellScript& script, const detail::EngineCommand& command,
-               const std::string& name, detail::Settings& settings) {
-  static const detail::FlagRow ranks{.flag = "ranks", .takes = detail::Takes::count, .sets = "devices"};
-  static const detail::FlagRow of_node{
-      .flag = "devices of a node", .takes = detail::Takes::count, .sets = "per_node"};
-  const auto put = [&](const detail::FlagRow& row, double count) {
-    if (count >= 1)
-      settings.put(row, {.key = row.flag, .value = detail::count_text(count), .where = {.file = name}});
-  };
-  if (detail::engine_entry(command.format).empty()) {
-    if (!settings.has("devices") && !settings.has("per_node"))
-      put(ranks, detail::ranks_of_launcher(command, script));
-  } else if (const auto found = script.batch.find("SLURM_GPUS_ON_NODE"); found != script.batch.end()) {
-    put(of_node, detail::number_of(found->second).value_or(0));
-  }
-}
-
-/// Scripts of Megatron-LM that train another model than a decoder: "pretrain_bert.py".
-void put_script(const detail::EngineCommand& command, const std::string& name, detail::Settings& settings) {
-  static const detail::FlagRow row{.flag = "script", .sets = "script"};
-  const auto script = command.program.substr(command.program.find_last_of('/') + 1);
-  for (const std::string_view model :
-       {"bert", "t5", "ict", "retro", "realm", "vision", "vlm", "multimodal", "mamba", "hybrid"})
-    if (script.find(fmt::format("_{}", model)) != std::string::npos)
-      settings.put(row, {.key = row.flag, .value = script, .where = {.file = name}});
-}
-
 /// Defaults of TRL's own commands; the arguments of transformers have other
 /// defaults.
 void put_trl_defaults(const detail::FlagTable& table, const detail::EngineCommand& command,
@@ -486,10 +423,14 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
     const auto command = only_command(script, *format, q.name);
     files = named_files(q, script);
     put_words(table, command, q.name, files, settings);
-    if (!detail::serves(*format)) put_environment(table, script, q.name, settings);
-    if (*format == LaunchFormat::llama_cpp) put_llama_environment(table, script, command, q.name, settings);
-    put_ranks(script, command, q.name, settings);
-    if (*format == LaunchFormat::megatron) put_script(command, q.name, settings);
+    if (!detail::serves(*format)) detail::put_environment(table, script, q.name, settings);
+    if (*format == LaunchFormat::llama_cpp)
+      detail::put_llama_environment(table, script, command, q.name, settings);
+    // The other servers take as many devices as their degrees say.
+    if (!detail::serves(*format) || *format == LaunchFormat::llama_cpp)
+      detail::put_visible(script, command, q.name, settings);
+    detail::put_ranks(script, command, q.name, settings);
+    if (*format == LaunchFormat::megatron) detail::put_script(command, q.name, settings);
     if (*format == LaunchFormat::trainer) {
       note_method(command, out);
       put_trl_defaults(table, command, settings, out);

@@ -75,6 +75,41 @@ Ranks ranks_of(Settings& s, LaunchFormat format) {
   return r;
 }
 
+/// llama.cpp lays layers on all devices that it sees, one after the other, or with `--split-mode row` a part
+/// of each layer on each device. What the caller says of degrees stays.
+void spread_layers(Settings& s, Launch& launch, const Zoo& zoo, Ranks& r) {
+  const auto mode = s.text("split");
+  const auto* model = zoo.find<Workload>(launch.fields.at("workload"));
+  double seen = seen_devices(s, launch, zoo).value_or(1);
+  if (auto shares = s.text("device_shares"); !shares.empty()) {
+    std::replace(shares.begin(), shares.end(), '/', ',');
+    std::set<double> different;
+    double with_layers = 0;
+    for (std::string_view rest = shares; !rest.empty();) {
+      const auto share = rest.substr(0, std::min(rest.find(','), rest.size()));
+      rest.remove_prefix(std::min(share.size() + 1, rest.size()));
+      const double part = number_of(share).value_or(0);
+      if (part > 0) different.insert(part), ++with_layers;
+    }
+    if (with_layers >= 1) seen = with_layers;
+    if (different.size() > 1)
+      s.end("device_shares", FlagUse::contradicts, "the devices are taken to hold as many layers each");
+  }
+  if (mode == "none") seen = 1;
+  const auto degree = [&](const char* field) {
+    const auto given = launch.fields.find(field);
+    return given == launch.fields.end() ? std::nullopt : number_of(given->second);
+  };
+  const auto tp = degree("tp_size"), pp = degree("pp_size");
+  const double most = model == nullptr ? seen : model->layers().value_or(seen);
+  r.tp = tp.value_or(mode == "row" ? std::max(1.0, std::floor(seen / pp.value_or(1))) : 1);
+  r.pp = pp.value_or(mode == "row" ? 1 : std::clamp(std::floor(seen / r.tp), 1.0, most));
+  r.devices = r.tp * r.pp;
+  if (r.pp > 1 && !pp)
+    launch.notes.push_back(
+        fmt::format("layers are spread over {} devices, which work one after the other", r.pp));
+}
+
 /// Tokens of a chunk of a prompt, where prompts are divided.
 std::optional<double> chunk_of(Settings& s, const Launch& launch, const Ranks& r) {
   if (launch.format == LaunchFormat::sglang) {
@@ -227,8 +262,39 @@ std::string_view engine_entry(LaunchFormat format) {
   }
 }
 
+std::optional<double> seen_devices(const Settings& s, const Launch& launch, const Zoo& zoo) {
+  const auto given = [&](const char* field) {
+    const auto at = launch.fields.find(field);
+    return at == launch.fields.end() ? std::nullopt : number_of(at->second);
+  };
+  if (const auto all = given("accelerators")) return all;
+  const double nodes = given("node_count").value_or(s.number_or("nodes", 1));
+  if (const auto list = s.text("visible"); !list.empty())
+    return nodes * (1 + static_cast<double>(std::count(list.begin(), list.end(), ',')));
+  if (const auto each = s.number("per_node")) return nodes * *each;
+  const auto& name = launch.fields.at("hardware");
+  if (const auto* fleet = zoo.find<Fleet>(name)) return fleet->total_accelerators();
+  const auto many = counted_machine(zoo, name);
+  const auto one = many ? many->name : std::string_view(name);
+  const auto* node = zoo.find<Node>(one);
+  if (const auto called = nodes_called(zoo, one); node == nullptr && called.size() == 1)
+    node = called.front();
+  if (node != nullptr) return node->accelerators_per_node * (many ? many->count : nodes);
+  const double all = chips_of_slice(one) * (many ? many->count : 1);
+  return many || all > 1 ? std::optional(all) : std::nullopt;
+}
+
 bool takes_machine(Launch& launch, const Zoo& zoo, double devices) {
   auto& name = launch.fields.at("hardware");
+  const auto many = names_a_file(name) ? std::nullopt : counted_machine(zoo, name);
+  const bool of_devices = many && nodes_called(zoo, many->name).empty() &&
+                          zoo.find<Node>(many->name) == nullptr && zoo.find<Fleet>(many->name) == nullptr &&
+                          zoo.find<Pod>(many->name) == nullptr;
+  if (of_devices && devices <= many->count) {
+    if (devices < many->count)
+      launch.notes.push_back(fmt::format("the launch uses {} of the {} devices", devices, many->count));
+    name = std::string(many->name);
+  }
   if (names_a_file(name) || zoo.find<HardwareNode>(name) != nullptr || slice_called(zoo, name)) return true;
   const auto called = [&](const auto& all) {
     if (all.size() != 1) return false;
@@ -286,7 +352,8 @@ EngineShares shares_of(Settings& s, LaunchFormat format) {
 
 void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   auto& fields = launch.fields;
-  const Ranks r = ranks_of(s, launch.format);
+  Ranks r = ranks_of(s, launch.format);
+  if (launch.format == LaunchFormat::llama_cpp) spread_layers(s, launch, zoo, r);
   check_heads(s, launch, zoo, r);
   fields["tp_size"] = count_text(r.tp);
   if (r.pp > 1) fields["pp_size"] = count_text(r.pp);

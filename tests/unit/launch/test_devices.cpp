@@ -1,0 +1,71 @@
+// Which devices a launch runs on: those that it names, sees, or asks a scheduler for.
+#include "reading.hpp"
+
+#include <support/catch.hpp>
+
+#include <mlsysim/launch/fit.hpp>
+#include <mlsysim/launch/launch.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <string>
+
+using namespace mlsysim;
+using namespace launches;
+
+TEST_CASE("llama.cpp spreads layers over the devices that it sees", "[launch]") {
+  const std::string serve = "llama-server -m Llama-3.3-70B-Instruct-Q4_K_M.gguf -ngl 99 -c 8192";
+  const auto on = [](const std::string& words, const std::string& machine) {
+    return read(words, "command line", {{"hardware", machine}});
+  };
+  const auto two = on(serve, "2xRTX3090");
+  CHECK(field(two, "hardware") == "RTX3090");
+  CHECK(field(two, "accelerators") == "2");
+  CHECK(field(two, "pp_size") == "2");
+  CHECK(field(two, "tp_size") == "1");
+  CHECK(fit_of(two, standard_zoo()).fits);  // 42.5 GB of weights and 2.7 GB of cache in 2 x 25.8 GB
+  CHECK_FALSE(fit_of(on(serve, "RTX3090"), standard_zoo()).fits);
+  // Parts of each layer, one device, and shares.
+  CHECK(field(on(serve + " -sm row", "2xRTX3090"), "tp_size") == "2");
+  CHECK(field(on(serve + " -sm none", "2xRTX3090"), "accelerators") == "1");
+  const auto uneven = on(serve + " -ts 3,1,0", "4xRTX3090");
+  CHECK(field(uneven, "pp_size") == "2");
+  CHECK(finding(uneven, "tensor-split").use == FlagUse::contradicts);
+  CHECK(finding(on(serve + " -ts 1,1", "RTX3090"), "tensor-split").use == FlagUse::used);
+  // Devices that the launch names, and what the caller says.
+  CHECK(field(on(serve + " --device CUDA0,CUDA1", "4xRTX3090"), "accelerators") == "2");
+  CHECK(field(on("CUDA_VISIBLE_DEVICES=0,1,2 " + serve, "4xRTX3090"), "pp_size") == "3");
+  CHECK(field(on("CUDA_VISIBLE_DEVICES=1,2 ollama run llama3.3:70b", "4xRTX3090"), "pp_size") == "2");
+  const auto told = read(serve, "command line", {{"hardware", "4xRTX3090"}, {"tp_size", "2"}});
+  CHECK(field(told, "tp_size") == "2");
+  CHECK(field(told, "pp_size") == "2");
+  // What does not fit lies in host memory, of all devices.
+  const auto moved = on("ollama run llama3.3:70b-instruct-q8_0", "2xRTX3090");
+  CHECK(std::stod(field(moved, "offload_weights")) > 0.2);  // 75 GB, and 51.5 GB of devices
+  CHECK(std::stod(field(moved, "offload_weights")) < 0.6);
+  CHECK(fit_of(moved, standard_zoo()).fits);
+}
+
+TEST_CASE("launchers start a rank on every device that they see", "[launch]") {
+  const std::string words =
+      " train.py --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 2 --bf16 True "
+      "--model_max_length 2048";
+  const auto on = [&](const std::string& before, const std::string& machine) {
+    return read(before + words, "command line", {{"hardware", machine}});
+  };
+  for (const std::string before : {"CUDA_VISIBLE_DEVICES=0,1 accelerate launch",
+                                   "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node gpu",
+                                   "docker run -e CUDA_VISIBLE_DEVICES=0,1 x accelerate launch"}) {
+    const auto launch = on(before, "RTX4090");
+    CHECK(field(launch, "accelerators") == "2");
+    CHECK(field(launch, "batch_size") == "4");
+  }
+  const auto all = on("deepspeed", "4xV100");
+  CHECK(field(all, "accelerators") == "4");
+  CHECK(field(all, "batch_size") == "8");
+  CHECK(field(on("accelerate launch", "DGX_H100"), "accelerators") == "8");
+  // A count that the launch states is the count, and the other devices are idle.
+  const auto some = on("CUDA_VISIBLE_DEVICES=0,1 accelerate launch --num_processes 1", "4xV100");
+  CHECK(field(some, "accelerators") == "1");
+  CHECK(field(some, "hardware") == "V100");
+  CHECK(field(on("accelerate launch", "RTX4090"), "accelerators") == "1");
+}
