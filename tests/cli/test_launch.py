@@ -287,3 +287,24 @@ def test_layers_on_several_cards_of_llama_cpp_in_every_answer(run, tmp_path):
     for cards in (2, 4):
         card = run("eval", "Llama3_70B", f"{cards}xRTX3090", "--engine", "llama_cpp", "--weight-format", "q4_k_m", "-o", "json").json()
         assert card["p_itl"] > 45, card["p_itl"]
+
+
+def test_labels_of_clouds_name_a_card_of_one_memory(run, tmp_path):
+    pod, sky = tmp_path / "pod.yaml", tmp_path / "sky.yaml"
+
+    def machine(label, limits="{nvidia.com/gpu: 1}"):
+        pod.write_text(f"apiVersion: v1\nkind: Pod\nspec:\n  nodeSelector: {{{label}}}\n  containers:\n"
+                       f"  - {{image: 'vllm/vllm-openai:latest', args: [--model, Qwen/Qwen3-8B], resources: {{limits: {limits}}}}}\n")
+        return run("import", pod)
+
+    gke = "cloud.google.com/gke-accelerator"
+    for label, device in (("nvidia-tesla-a100", "A100_40GB"), ("nvidia-tesla-v100", "V100_16GB"), ("nvidia-a100-80gb", "A100")):
+        done = machine(f"{gke}: {label}")
+        assert f"name: {device}\n" in done.out and "GB" in done.err, done.out + done.err
+    assert "name: V100_16GB\n" in machine("k8s.amazonaws.com/accelerator: nvidia-tesla-v100").out
+    for name, device in (("A100", "A100_40GB"), ("V100", "V100_16GB"), ("A100-80GB", "A100")):
+        sky.write_text(f"resources: {{accelerators: '{name}:4'}}\nrun: vllm serve Qwen/Qwen3-8B -tp 4\n")
+        assert f"name: {device}\n" in run("import", sky).out
+    # A slice of MIG that a pod asks for is joined to the product of the node.
+    done = machine("nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB", "{nvidia.com/mig-2g.20gb: 1}")
+    assert "name: A100 2g.20gb\n" in done.out and "21.5 GB" in done.err, done.out + done.err

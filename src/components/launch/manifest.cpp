@@ -75,7 +75,7 @@ class ManifestReader {
   std::string text;                 ///< of a shell
   std::vector<std::string> images;  ///< in the order of the file
   std::vector<std::string> notes;
-  std::string machine;
+  std::string machine, slice;  ///< slice: the profile of MIG that a pod asks for
 
   /// @param before lines of documents above this one
   void read(const YamlValue& value, int before) {
@@ -114,8 +114,11 @@ class ManifestReader {
       notes.push_back(fmt::format("{} {}: the plan is one of them", key, value.text));
     const bool names = key.ends_with("gke-accelerator") || key == "nvidia.com/gpu.product" ||
                        key == "amd.com/gpu.product-name" || key == "accelerator_type" ||
+                       key == "k8s.amazonaws.com/accelerator" ||
                        key.ends_with("kubernetes.io/instance-type") || key == "instance_type";
     if (names && machine.empty()) machine = value.text;
+    constexpr std::string_view partition = "nvidia.com/mig-";
+    if (key.starts_with(partition)) slice = key.substr(partition.size());
   }
 
   /// The nodes of a training job of Kubeflow: its replicas run the same command, and that of MPI starts it
@@ -193,6 +196,9 @@ class ManifestReader {
       name = devices->pairs.front().key.text, count = devices->pairs.front().value.text;
     if (const auto colon = name.find(':'); colon != std::string::npos)
       count = name.substr(colon + 1), name.resize(colon);
+    // SkyPilot names cards of more memory by it: A100-80GB, V100-32GB.
+    if (name == "A100") name = "A100 40GB";
+    if (name == "V100") name = "V100 16GB";
     if (machine.empty()) machine = name;
     if (choices > 1)
       notes.push_back(fmt::format("{} kinds of devices are allowed: the first is taken", choices));
@@ -458,6 +464,11 @@ std::optional<Manifest> read_yaml(std::string_view text, const std::string& name
       document += fmt::format("{}\n", line);
   }
   flush();
+  if (!reader.slice.empty() && reader.machine.empty())
+    reader.notes.push_back(fmt::format(
+        "a slice of a device is asked for, '{0}': --hardware 'A100 {0}' names one", reader.slice));
+  else if (!reader.slice.empty() && reader.machine.find(reader.slice) == std::string::npos)
+    reader.machine += " " + reader.slice;
   return Manifest{std::string(kind), std::move(reader.text), std::move(reader.images),
                   std::move(reader.notes), std::move(reader.machine)};
 }

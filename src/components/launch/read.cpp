@@ -7,6 +7,7 @@
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/files/detail/roots.hpp>
 #include <mlsysim/specs/device_name.hpp>
+#include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -358,14 +359,18 @@ void take_manifest(detail::Manifest manifest, const Zoo& zoo, LaunchQuestion& q,
   out.notes.push_back(fmt::format("the launch was read from {}", manifest.kind));
   out.notes.insert(out.notes.end(), manifest.notes.begin(), manifest.notes.end());
   if (manifest.machine.empty() || q.fields.contains("hardware")) return;
-  const auto take = [&](const auto& called) {
-    if (called.size() != 1) return;
-    q.fields["hardware"] = called.front()->name;
-    out.notes.push_back(fmt::format("the machine is the one that it names, '{}': {} of the zoo",
-                                    manifest.machine, called.front()->name));
+  const auto take = [&](const std::string& name, const std::optional<Data<>>& memory) {
+    q.fields["hardware"] = name;
+    out.notes.push_back(fmt::format("the machine is the one that it names, '{}': {} of the zoo{}",
+                                    manifest.machine, name,
+                                    memory ? fmt::format(", with {:.3g} GB", *memory / unit::GB) : ""));
   };
-  take(devices_called(zoo, manifest.machine));
-  if (!q.fields.contains("hardware")) take(nodes_called(zoo, manifest.machine));
+  if (const auto slice = slice_called(zoo, manifest.machine))
+    return take(slice->device.name, slice->device.memory.capacity);
+  if (const auto devices = devices_called(zoo, manifest.machine); devices.size() == 1)
+    return take(devices.front()->name, devices.front()->memory.capacity);
+  if (const auto nodes = nodes_called(zoo, manifest.machine); nodes.size() == 1)
+    take(nodes.front()->name, std::nullopt);
 }
 
 /// An engine on the machines for which the zoo has its port, a runtime that extends it: llama.cpp on a Mac is
