@@ -116,6 +116,19 @@ void put_stages(Settings& s, Launch& launch, const TrainingRanks& r, const Zoo& 
       s.end(q, FlagUse::ignored, "without effect here");
 }
 
+/// What the name of a file of DeepSpeed says to lie in host memory, as words for a note. Of stage 3 that are
+/// states and weights (ds_z3_offload_config.json, zero3_bf16_cpuoffload_all.json), or the weights alone
+/// (zero3_bf16_cpuoffload_params.json).
+std::string offload_of_name(std::string_view name, double stage, Launch& launch) {
+  if (name.find("offload") == std::string_view::npos) return {};
+  const bool weights = stage == 3, states = name.find("offload_params") == std::string_view::npos;
+  if (states) launch.fields["offload_states"] = launch.fields["offload_gradients"] = "1";
+  if (weights) launch.fields["offload_weights"] = "1";
+  return fmt::format(", with {} in host memory", !states   ? "the weights"
+                                                 : weights ? "optimizer states and weights"
+                                                           : "optimizer states");
+}
+
 /// The stage that the name of a file states where the file is not there: "ds_z3_offload.json".
 double stage_of_name(Settings& s, Launch& launch) {
   double out = 0;
@@ -129,10 +142,8 @@ double stage_of_name(Settings& s, Launch& launch) {
       s.end(quantity, FlagUse::contradicts, "the file is not beside the launch: say --zero-stage");
       continue;
     }
-    launch.notes.push_back(
-        fmt::format("'{}' is not beside the launch: stage {:.0f} is what its name says", name, out));
-    if (name.find("offload") != std::string::npos)
-      launch.fields["offload_states"] = launch.fields["offload_gradients"] = "1";
+    launch.notes.push_back(fmt::format("'{}' is not beside the launch: its name says stage {:.0f}{}", name,
+                                       out, offload_of_name(name, out, launch)));
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <mlsysim/launch/launch.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
+#include <algorithm>
 #include <string>
 
 using namespace mlsysim;
@@ -68,4 +69,30 @@ TEST_CASE("launchers start a rank on every device that they see", "[launch]") {
   CHECK(field(some, "accelerators") == "1");
   CHECK(field(some, "hardware") == "V100");
   CHECK(field(on("accelerate launch", "RTX4090"), "accelerators") == "1");
+}
+
+TEST_CASE("the usual names of DeepSpeed's files say what lies in host memory", "[launch]") {
+  const auto fields = [](const std::string& file) {
+    return read(
+        "base_model: Qwen/Qwen2.5-7B\nmicro_batch_size: 1\nsequence_len: 2048\nbf16: true\ndeepspeed: " +
+            file + "\n",
+        "recipe.yml", {{"hardware", "H100"}, {"accelerators", "8"}});
+  };
+  const auto both = fields("examples/deepspeed/ds_z3_offload_config.json");
+  CHECK(field(both, "zero_stage") == "3");
+  CHECK(field(both, "offload_states") == "1");
+  CHECK(field(both, "offload_weights") == "1");
+  CHECK(std::any_of(both.notes.begin(), both.notes.end(), [](const std::string& note) {
+    return note.find("optimizer states and weights in host memory") != std::string::npos;
+  }));
+  const auto all = fields("deepspeed_configs/zero3_bf16_cpuoffload_all.json");
+  CHECK(field(all, "offload_states") == "1");
+  CHECK(field(all, "offload_weights") == "1");
+  const auto weights = fields("deepspeed_configs/zero3_bf16_cpuoffload_params.json");
+  CHECK(field(weights, "offload_states").empty());
+  CHECK(field(weights, "offload_weights") == "1");
+  const auto second = fields("zero2_offload.json");
+  CHECK(field(second, "zero_stage") == "2");
+  CHECK(field(second, "offload_states") == "1");
+  CHECK(field(second, "offload_weights").empty());
 }
