@@ -65,13 +65,18 @@ std::vector<Remedy> changes_of(const MemoryQuestion& q, const MemoryAccount& now
   std::vector<Remedy> out;
   const auto attempt = [&](const MemoryQuestion& changed, std::string words) {
     const auto account = memory_account(changed, conventions);
-    const double count = at_once(account, changed.context);
+    const bool starts = account.engine && account.engine->excess == Data<>();
+    const double count = starts ? at_once(account, changed.context) : 0;
     if (count >= 1)
       out.push_back(
           {std::move(words), fmt::format("{:.0f} requests of {:g} tokens fit", count, changed.context)});
     return count >= 1;
   };
-  if (now.engine && now.engine->tokens >= 1) {
+  if (now.engine && now.engine->excess > Data<>()) {
+    auto c = q;
+    c.shares.cache = max(now.engine->pool - now.engine->excess, Data<>());
+    attempt(c, fmt::format("a cache of at most {:.3g} GB", *c.shares.cache / unit::GB));
+  } else if (now.engine && now.engine->tokens >= 1) {
     auto c = q;
     c.context = now.engine->tokens;
     attempt(c, fmt::format("requests of at most {:.0f} tokens instead of {:g}", c.context, q.context));
@@ -191,15 +196,20 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
   out.requests = each * out.ranks;
   const auto kept = account.sum(MemoryPart::cache) + account.sum(MemoryPart::state);
   const bool caches = kept > Data<>();
-  out.fits = caches ? each >= 1 : account.engine->pool > Data<>();
+  const Data<> excess = account.engine->excess;
+  out.fits = excess == Data<>() && (caches ? each >= 1 : account.engine->pool > Data<>());
   if (!caches) {
     out.summary = !out.fits                ? "the weights do not fit"
                   : q.offload_weights >= 1 ? "all layers lie in host memory, and their cache"
                                            : "the weights fit, and the model keeps no cache";
   } else if (!out.fits) {
     out.changes = changes_of(q, account, conventions);
-    out.summary = fmt::format("a request of {:g} tokens does not fit: the cache holds {:.0f}", q.context,
-                              account.engine->tokens);
+    out.summary =
+        excess > Data<>()
+            ? fmt::format("the cache of {:.3g} GB that is asked for is {:.3g} GB larger than what is left",
+                          account.engine->pool / unit::GB, excess / unit::GB)
+            : fmt::format("a request of {:g} tokens does not fit: the cache holds {:.0f}", q.context,
+                          account.engine->tokens);
   } else {
     const bool one = out.requests == 1;
     out.summary = fmt::format("{:.0f} request{} of {:g} tokens fit{} at once", out.requests, one ? "" : "s",

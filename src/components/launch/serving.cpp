@@ -342,6 +342,7 @@ EngineShares shares_of(Settings& s, LaunchFormat format) {
   }
   if (const auto bytes = s.number("cache_bytes")) {
     out.cache = *bytes * unit::B;
+    out.fraction = 1;  // of the device, as far as it reaches
     s.end("memory_fraction", FlagUse::ignored,
           "the bytes of the cache are given, and the share has no say then");
   }

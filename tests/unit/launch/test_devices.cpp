@@ -96,3 +96,27 @@ TEST_CASE("the usual names of DeepSpeed's files say what lies in host memory", "
   CHECK(field(second, "offload_states") == "1");
   CHECK(field(second, "offload_weights").empty());
 }
+
+TEST_CASE("a cache whose bytes are given is held against the device", "[launch]") {
+  const auto fit = [](const std::string& bytes) {
+    return fit_of(
+        read("vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 8192 --kv-cache-memory-bytes " +
+                 bytes,
+             "command line", {{"hardware", "L4"}}),
+        standard_zoo());
+  };
+  // 16.1 GB of weights and 12.9 GB of cache are more than 24 GB.
+  const auto large = fit("12G");
+  CHECK_FALSE(large.fits);
+  CHECK(large.summary.find("12.9 GB that is asked for") != std::string::npos);
+  REQUIRE_FALSE(large.changes.empty());
+  CHECK(large.changes.front().change.find("a cache of at most") == 0);
+  // 3 GiB have room beside them, and the share of the engine has no say: 24576 tokens of 131072 B, less a
+  // block.
+  const auto small = fit("3G");
+  CHECK(small.fits);
+  CHECK(small.requests == 2);
+  CHECK(std::none_of(small.items.begin(), small.items.end(), [](const FitItem& item) {
+    return item.what.find("gpu_memory_utilization") != std::string::npos;
+  }));
+}
