@@ -308,3 +308,17 @@ def test_labels_of_clouds_name_a_card_of_one_memory(run, tmp_path):
     # A slice of MIG that a pod asks for is joined to the product of the node.
     done = machine("nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB", "{nvidia.com/mig-2g.20gb: 1}")
     assert "name: A100 2g.20gb\n" in done.out and "21.5 GB" in done.err, done.out + done.err
+
+
+def test_fit_follows_the_rules_of_the_release_that_a_launch_states(run):
+    def margin(image):
+        done = run("fit", "--from", f"docker run --gpus all {image} --model Qwen/Qwen3-8B --max-model-len 8192", "--hardware", "A100", "-o", "json")
+        return [row["what"] for row in done.json()["rows"] if "gpu_memory_utilization" in row["what"]], done.err
+
+    assert margin("vllm/vllm-openai:v0.11.0")[0] == ["outside gpu_memory_utilization 0.9"]
+    older, said = margin("vllm/vllm-openai:v0.8.5")
+    assert older == ["outside gpu_memory_utilization 0.9"] and "vllm 0.8.5 is not known" in said, said
+    assert margin("vllm/vllm-openai:latest")[0] == ["outside gpu_memory_utilization 0.92"]
+    # The tag of NVIDIA's image is a month.
+    month = "docker run nvcr.io/nvidia/vllm:25.09-py3 vllm serve Qwen/Qwen3-8B"
+    assert "engine: vllm\n" in run("import", month, "--hardware", "A100").out

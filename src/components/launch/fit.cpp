@@ -20,6 +20,13 @@ double at_once(const MemoryAccount& account, double context) {
   return account.engine ? std::floor(account.engine->tokens / context) : 0;
 }
 
+/// The engine whose memory rule holds: the release that the launch states, or that of its family where a port
+/// has none of its own.
+const ServingEngine& rules_of(const Launch& launch, const ResolvedScenario& r, const Zoo& zoo) {
+  const auto* own = r.asked().engine;
+  return own != nullptr && own->memory ? *own : zoo.at<ServingEngine>(launch.serving->engine);
+}
+
 MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, const Zoo& zoo) {
   const auto& setup = *launch.serving;
   return {.model = r.asked().workload,
@@ -31,7 +38,7 @@ MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, cons
           .precision = r.asked().precision,
           .weight_format = r.asked().weight_format,
           .kv_precision = r.asked().kv_precision,
-          .engine = &zoo.at<ServingEngine>(setup.engine),
+          .engine = &rules_of(launch, r, zoo),
           .shares = setup.shares,
           .offload_weights = r.asked().offload_weights,
           .offload_experts = r.asked().offload_experts};

@@ -7,6 +7,7 @@
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/files/detail/roots.hpp>
 #include <mlsysim/specs/device_name.hpp>
+#include <mlsysim/specs/releases.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
@@ -373,6 +374,14 @@ void take_manifest(detail::Manifest manifest, const Zoo& zoo, LaunchQuestion& q,
     take(nodes.front()->name, std::nullopt);
 }
 
+/// Says which release stands in for one that nobody has described.
+void note_release(Launch& launch, const Zoo& zoo) {
+  const auto& engine = launch.fields.at("engine");
+  if (names_a_file(engine) || release_name(engine).version.empty()) return;
+  if (auto words = release_or_nearest(zoo, engine).stands_in; !words.empty())
+    launch.notes.push_back(std::move(words));
+}
+
 /// An engine on the machines for which the zoo has its port, a runtime that extends it: llama.cpp on a Mac is
 /// llama_cpp_metal.
 void take_port(Launch& launch, std::string_view engine, const Zoo& zoo) {
@@ -454,6 +463,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   else
     detail::training_fields(settings, out, zoo);
   if (serves) take_port(out, detail::engine_entry(*format), zoo);
+  if (serves) note_release(out, zoo);
   for (const auto& [key, text] : q.fields)  // the caller has the last word
     if (key != "hardware") out.fields[key] = text;
   // Ports of llama.cpp run where host and device mostly share one memory.
