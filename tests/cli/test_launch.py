@@ -322,3 +322,15 @@ def test_fit_follows_the_rules_of_the_release_that_a_launch_states(run):
     # The tag of NVIDIA's image is a month.
     month = "docker run nvcr.io/nvidia/vllm:25.09-py3 vllm serve Qwen/Qwen3-8B"
     assert "engine: vllm\n" in run("import", month, "--hardware", "A100").out
+
+
+def test_a_script_of_slurm_says_its_ranks_and_its_machine(run, refused, tmp_path):
+    script = tmp_path / "job.sh"
+    text = ("#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --gres=gpu:h100:4\nexport GPUS_PER_NODE=4\n"
+            "srun accelerate launch --num_processes $((SLURM_NNODES * GPUS_PER_NODE)) --num_machines $SLURM_NNODES --mixed_precision bf16 "
+            "run_sft.py --model_name_or_path meta-llama/Llama-3.1-8B --per_device_train_batch_size 2\n")
+    script.write_text(text)
+    done = run("import", script)
+    assert "accelerators: 16" in done.out and "node_count: 4" in done.out and "name: H100\n" in done.out, done.out + done.err
+    script.write_text(text.replace("GPUS_PER_NODE=4", "GPUS_PER_NODE=$(nvidia-smi -L | wc -l)"))
+    refused("import", script, parts=["mlsysim.launch.006", "write its number in place"])

@@ -354,24 +354,28 @@ std::optional<LaunchFormat> launch_format(std::string_view text, std::string_vie
 
 namespace {
 
+/// Takes the machine that a launch names itself, unless the caller names one.
+void take_named_machine(const std::string& called, const Zoo& zoo, LaunchQuestion& q, Launch& out) {
+  if (called.empty() || q.fields.contains("hardware")) return;
+  const auto take = [&](const std::string& name, const std::optional<Data<>>& memory) {
+    q.fields["hardware"] = name;
+    out.notes.push_back(fmt::format("the machine is the one that it names, '{}': {} of the zoo{}", called,
+                                    name, memory ? fmt::format(", with {:.3g} GB", *memory / unit::GB) : ""));
+  };
+  if (const auto slice = slice_called(zoo, called))
+    return take(slice->device.name, slice->device.memory.capacity);
+  if (const auto devices = devices_called(zoo, called); devices.size() == 1)
+    return take(devices.front()->name, devices.front()->memory.capacity);
+  if (const auto nodes = nodes_called(zoo, called); nodes.size() == 1)
+    take(nodes.front()->name, std::nullopt);
+}
+
 /// Puts the commands of a manifest in place of its text, and names the machine that it asks for.
 void take_manifest(detail::Manifest manifest, const Zoo& zoo, LaunchQuestion& q, Launch& out) {
   q.text = std::move(manifest.script);
   out.notes.push_back(fmt::format("the launch was read from {}", manifest.kind));
   out.notes.insert(out.notes.end(), manifest.notes.begin(), manifest.notes.end());
-  if (manifest.machine.empty() || q.fields.contains("hardware")) return;
-  const auto take = [&](const std::string& name, const std::optional<Data<>>& memory) {
-    q.fields["hardware"] = name;
-    out.notes.push_back(fmt::format("the machine is the one that it names, '{}': {} of the zoo{}",
-                                    manifest.machine, name,
-                                    memory ? fmt::format(", with {:.3g} GB", *memory / unit::GB) : ""));
-  };
-  if (const auto slice = slice_called(zoo, manifest.machine))
-    return take(slice->device.name, slice->device.memory.capacity);
-  if (const auto devices = devices_called(zoo, manifest.machine); devices.size() == 1)
-    return take(devices.front()->name, devices.front()->memory.capacity);
-  if (const auto nodes = nodes_called(zoo, manifest.machine); nodes.size() == 1)
-    take(nodes.front()->name, std::nullopt);
+  take_named_machine(manifest.machine, zoo, q, out);
 }
 
 /// Says which release stands in for one that nobody has described.
@@ -435,6 +439,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   else {
     const auto script = detail::split_shell(q.text, q.name);
     const auto command = only_command(script, *format, q.name);
+    take_named_machine(script.machine, zoo, q, out);
     files = named_files(q, script);
     put_words(table, command, q.name, files, settings);
     if (!detail::serves(*format)) detail::put_environment(table, script, q.name, settings);
