@@ -334,3 +334,12 @@ def test_a_script_of_slurm_says_its_ranks_and_its_machine(run, refused, tmp_path
     assert "accelerators: 16" in done.out and "node_count: 4" in done.out and "name: H100\n" in done.out, done.out + done.err
     script.write_text(text.replace("GPUS_PER_NODE=4", "GPUS_PER_NODE=$(nvidia-smi -L | wc -l)"))
     refused("import", script, parts=["mlsysim.launch.006", "write its number in place"])
+
+
+def test_requests_longer_than_the_positions_of_a_model_are_no_silent_fit(run):
+    long = "vllm serve Qwen/Qwen3-8B --max-model-len 131072"
+    for words in (long, "python3 -m sglang.launch_server --model Qwen/Qwen3-8B --context-length 131072"):
+        assert "contradicts" in (said := run("fit", "--from", words, "--hardware", "H200").err) and "40960 positions" in said, said
+    scaled = long + """ --rope-scaling '{"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}'"""
+    for words in (scaled, long.replace("131072", "40960")):
+        assert "positions:" not in run("fit", "--from", words, "--hardware", "H200").err

@@ -152,6 +152,24 @@ void check_heads(const Settings& s, const Launch& launch, const Zoo& zoo, const 
             fmt::format("{} heads, {} ranks", heads, r.tp), "a divisor of the heads");
 }
 
+/// vLLM and SGLang do not start for requests longer than the positions of the checkpoint, unless the launch
+/// stretches them. A checkpoint may have more than the entry that it is taken for.
+void note_positions(Settings& s, const Launch& launch, const Zoo& zoo) {
+  const auto* model = zoo.find<Workload>(launch.fields.at("workload"));
+  const auto asked = s.number("context");
+  const bool holds = launch.format == LaunchFormat::vllm || launch.format == LaunchFormat::sglang;
+  if (!holds || model == nullptr || !asked || *asked <= model->max_positions.value_or(HUGE_VAL)) return;
+  const auto stretches = [](const FlagFinding& f) {
+    return f.flag == "rope-scaling" || f.flag == "hf-overrides" || f.flag == "json-model-override-args";
+  };
+  if (std::any_of(launch.findings.begin(), launch.findings.end(), stretches)) return;
+  s.end("context", FlagUse::contradicts,
+        fmt::format(
+            "{} has {} positions: {} starts only with a checkpoint that has more, or with its positions "
+            "scaled (rope scaling)",
+            model->name, *model->max_positions, name_of(launch.format)));
+}
+
 /// Says which weights the engine does not run on the device: rows `refused` of its table.
 void note_refused(const Settings& s, Launch& launch, const Zoo& zoo) {
   const auto* device = zoo.find<HardwareNode>(launch.fields.at("hardware"));
@@ -356,6 +374,7 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   Ranks r = ranks_of(s, launch.format);
   if (launch.format == LaunchFormat::llama_cpp) spread_layers(s, launch, zoo, r);
   check_heads(s, launch, zoo, r);
+  note_positions(s, launch, zoo);
   fields["tp_size"] = count_text(r.tp);
   if (r.pp > 1) fields["pp_size"] = count_text(r.pp);
   if (r.ep > 1) fields["ep_size"] = count_text(r.ep);
