@@ -53,6 +53,7 @@ struct ServingSetup {
   std::optional<double> context;   ///< tokens of the longest request
   std::optional<double> requests;  ///< that each data-parallel rank works on at once
   std::optional<double> tokens{};  ///< of its cache; absent: as many as fit
+  bool shortens = false;           ///< the engine shortens the context until it fits
   EngineShares shares;
 };
 

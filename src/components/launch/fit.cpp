@@ -126,6 +126,29 @@ std::string placed(const MemoryQuestion& q) {
 
 }  // namespace
 
+void detail::shorten_context(Launch& launch, const Zoo& zoo) {
+  constexpr double least = 4096, step = 256;  // --fit-ctx, and what a context is a multiple of
+  auto& setup = *launch.serving;
+  const double requests = setup.requests.value_or(1), longest = *setup.context;
+  const auto fits = [&](double context) {
+    setup.context = context;
+    setup.tokens = context * requests;
+    const auto fit = fit_of(launch, zoo);
+    return fit.fits && (fit.requests >= requests || fit.requests == 0);
+  };
+  try {
+    if (fits(longest) || longest <= least) return;
+    double low = least / step, high = std::ceil(longest / step);
+    while (high - low > 1) {
+      const double middle = std::floor((low + high) / 2);
+      (fits(middle * step) ? low : high) = middle;
+    }
+    (void)fits(low * step);
+  } catch (const Error&) {  // of a scenario that nobody answers: whoever asks it says so
+    setup.context = longest;
+  }
+}
+
 void detail::place_layers(Launch& launch, const Zoo& zoo) {
   for (const auto* field : {"offload_weights", "offload_experts"})
     if (launch.fields.contains(field)) return;

@@ -366,7 +366,8 @@ std::optional<Manifest> read_modelfile(std::string_view text) {
   if (model.empty() || !speaks) return std::nullopt;
   // Each of its requests has `num_ctx` tokens; llama.cpp is told those of all.
   const double copies = number_of(parallel).value_or(1);
-  if (const auto tokens = number_of(context)) flags += fmt::format(" -c {}", count_text(*tokens * copies));
+  constexpr double usual = 4096;  // docs.ollama.com/context-length, November 2026
+  flags += fmt::format(" -c {}", count_text(number_of(context).value_or(usual) * copies));
   if (!parallel.empty()) flags += " -np " + quoted(parallel);
   if (from_hub)  // llama.cpp reads it as it stands
     flags = " -hf " + quoted(std::exchange(model, "")) + flags;

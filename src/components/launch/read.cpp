@@ -471,6 +471,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   if (serves) note_release(out, zoo);
   for (const auto& [key, text] : q.fields)  // the caller has the last word
     if (key != "hardware") out.fields[key] = text;
+  if (out.serving && out.serving->shortens) detail::shorten_context(out, zoo);
   // Ports of llama.cpp run where host and device mostly share one memory.
   if (serves && out.fields.at("engine") == name_of(LaunchFormat::llama_cpp) &&
       detail::places_itself(settings))

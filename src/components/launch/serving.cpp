@@ -343,6 +343,14 @@ void put_format(Settings& s, Launch& launch, std::string_view quantity, const ch
 
 namespace {
 
+/// The positions of the model, where llama.cpp takes them for the length of its cache: nothing says how long
+/// it is, or `-c 0` does. Of several devices the plan decides what fits.
+std::optional<double> own_context(const Settings& s, const Launch& launch, const Zoo& zoo, const Ranks& r) {
+  const auto* model = zoo.find<Workload>(launch.fields.at("workload"));
+  const bool own = launch.format == LaunchFormat::llama_cpp && s.number_or("all_context", 0) < 1 && r.pp == 1;
+  return own && model != nullptr ? model->max_positions : std::nullopt;
+}
+
 /// How the engine was told to divide the memory of a device.
 EngineShares shares_of(Settings& s, LaunchFormat format) {
   EngineShares out;
@@ -418,16 +426,18 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
                      .context = s.number("context"),
                      .requests = s.number("requests")};
   setup.shares = shares_of(s, launch.format);
-  if (const auto all = s.number("all_context"); all && *all >= 1) {
+  const auto own = own_context(s, launch, zoo, r);
+  if (const auto all = own ? own : s.number("all_context"); all && *all >= 1) {
     setup.tokens = *all;
     setup.context = std::max(1.0, std::floor(*all / std::max(1.0, setup.requests.value_or(1))));
   }
+  setup.shortens = own && s.flag("places_itself").value_or(true);
   if (setup.requests && *setup.requests < 1) setup.requests.reset();
   if (setup.requests) {
     fields["batch_size"] = count_text(*setup.requests * r.copies);
     setup.requests = std::max(1.0, *setup.requests * r.copies * r.tp * r.pp / r.devices);
   }
-  if (setup.context) {
+  if (setup.context && !own) {
     double output = 0;
     if (const auto given = fields.find("output_tokens"); given != fields.end())
       output = number_of(given->second).value_or(0);

@@ -8,6 +8,7 @@
 #include <mlsysim/zoo/loader.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 using namespace mlsysim;
@@ -119,4 +120,35 @@ TEST_CASE("a cache whose bytes are given is held against the device", "[launch]"
   CHECK(std::none_of(small.items.begin(), small.items.end(), [](const FitItem& item) {
     return item.what.find("gpu_memory_utilization") != std::string::npos;
   }));
+}
+
+TEST_CASE("llama.cpp takes the length of the model where nothing limits its context", "[launch]") {
+  const auto& zoo = standard_zoo();
+  const auto on = [&](const std::string& words, const std::string& device) {
+    return read("llama-server " + words, "command line", {{"hardware", device}});
+  };
+  // 8.7 GB of weights and 40960 x 147456 B of cache in 25.8 GB.
+  for (const std::string length : {"", " -c 0"}) {
+    const auto launch = on("-hf Qwen/Qwen3-8B-GGUF:Q8_0 -ngl 99" + length, "RTX4090");
+    REQUIRE(launch.serving->context.has_value());
+    CHECK(*launch.serving->context == 40960);
+    CHECK(field(launch, "seq_len").empty());  // what a request has is not what it may have
+    CHECK(fit_of(launch, zoo).requests == 1);
+  }
+  // 131072 x 131072 B do not fit beside 4.9 GB in 12.9 GB: the engine shortens them to what does.
+  const std::string model = "-m Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf -ngl 99";
+  const auto shortened = on(model, "RTX3060");
+  const double most = shortened.serving->context.value_or(0);
+  CHECK(most > 4096);
+  CHECK(most < 131072);
+  CHECK(std::fmod(most, 256) == 0);
+  CHECK(fit_of(shortened, zoo).fits);
+  const auto stated = [&](double tokens) {
+    return fit_of(on(model + " -c " + std::to_string(static_cast<int>(tokens)), "RTX3060"), zoo).fits;
+  };
+  CHECK(stated(most));
+  CHECK_FALSE(stated(most + 256));
+  CHECK(on(model + " --fit off", "RTX3060").serving->context == 131072);
+  // Ollama gives a request 4096 tokens unless it is told otherwise.
+  CHECK(read("ollama run qwen3:8b").serving->context == 4096);
 }

@@ -78,6 +78,8 @@ class Settings {
 void serving_fields(Settings& settings, Launch& launch, const Zoo& zoo);
 /// Whether llama.cpp chooses by itself what lies in host memory.
 [[nodiscard]] bool places_itself(const Settings& settings);
+/// Shortens requests whose length nobody limits until they fit, as llama.cpp does before it moves layers.
+void shorten_context(Launch& launch, const Zoo& zoo);
 /// Moves to host memory what does not fit on the device, as llama.cpp does by itself: of a mixture the
 /// experts of as few layers as it takes, then layers.
 void place_layers(Launch& launch, const Zoo& zoo);
