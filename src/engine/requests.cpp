@@ -134,6 +134,12 @@ double devices_of_replica(const Fleet& fleet) {
 /// Whether tensor parallelism of a degree divides the attention heads, where they are known.
 bool divides_heads(const Workload& w, double tp) { return std::fmod(w.heads().value_or(tp), tp) == 0; }
 
+/// Whether the engine of a scenario gives each device whole layers where nobody states a degree.
+bool holds_whole_layers(const Scenario& s) {
+  const bool* own = s.engine == nullptr ? nullptr : stated(*s.engine, &ServingEngine::whole_layers);
+  return own != nullptr && *own && s.pp_size == 1;
+}
+
 }  // namespace
 
 ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes)
@@ -304,6 +310,28 @@ void ResolvedScenario::settle_pools(Notes& notes) {
                      .reason = BreakReason::infeasible_constraint});
 }
 
+/// The degree of a replica that serves, where nobody states one: devices of a node divide each layer, or hold
+/// whole layers.
+void ResolvedScenario::settle_replica(Notes& notes) {
+  const double others = asked_.pp_size * asked_.ep_size;
+  double all = std::max(1.0, devices_of_replica(*fleet_) / others);
+  if (std::floor(all) != all) all = 1;
+  if (holds_whole_layers(asked_)) {
+    tp_size_ = 1;
+    asked_.pp_size = detail::divisor_at_most(std::min(all, asked_.workload->layers().value_or(1)), all);
+    if (all > 1)
+      notes.assume("pp_size", asked_.pp_size, "the engine spreads layers over the devices of a node");
+    return;
+  }
+  tp_size_ = all;
+  while (tp_size_ > 1 && !divides_heads(*asked_.workload, tp_size_))
+    tp_size_ = detail::divisor_at_most(tp_size_ - 1, all);
+  if (all > 1)
+    notes.assume("tp_size", tp_size_,
+                 tp_size_ == all ? TextRef("all devices of a node serve one replica")
+                                 : TextRef("the largest part of a node that divides the attention heads"));
+}
+
 /// Devices of a replica, and how many replicas there are.
 void ResolvedScenario::settle_degrees(Notes& notes) {
   refuse_undivided(asked_, hardware(), accelerators());
@@ -311,16 +339,7 @@ void ResolvedScenario::settle_degrees(Notes& notes) {
   if (asked_.tp_size) {
     tp_size_ = *asked_.tp_size;
   } else if (mode_ == Mode::serve) {
-    const double others = asked_.pp_size * asked_.ep_size;
-    tp_size_ = std::max(1.0, devices_of_replica(*fleet_) / others);
-    if (std::floor(tp_size_) != tp_size_) tp_size_ = 1;
-    const double all = tp_size_;
-    while (tp_size_ > 1 && !divides_heads(*asked_.workload, tp_size_))
-      tp_size_ = detail::divisor_at_most(tp_size_ - 1, all);
-    if (all > 1)
-      notes.assume("tp_size", tp_size_,
-                   tp_size_ == all ? TextRef("all devices of a node serve one replica")
-                                   : TextRef("the largest part of a node that divides the attention heads"));
+    settle_replica(notes);
   }
   // How experts are folded is checked where the step is laid out.
   const double folds = mode_ == Mode::train ? asked_.expert_tp_size.value_or(tp_size_) / tp_size_ : 1.0;

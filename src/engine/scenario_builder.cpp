@@ -11,6 +11,7 @@
 #include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/specs/releases.hpp>
 #include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -131,6 +132,12 @@ Machine machine_of(FieldReader& reader, std::string_view text, const Location& w
                      .where = where});
 }
 
+/// The memory of a device that was found by its name, as its maker may sell the chip with several.
+std::string memory_words(const HardwareNode& device) {
+  const auto& capacity = device.memory.capacity;
+  return capacity ? fmt::format(", with {:.3g} GB", *capacity / unit::GB) : std::string();
+}
+
 /// The machine under any of its names, a slice of a device among them; what it was taken for is a warning.
 Machine machine_called(Keep& keep, const std::string& text, const Location& where, BuiltScenario& out) {
   const Zoo& zoo = keep.reader.zoo();
@@ -148,7 +155,8 @@ Machine machine_called(Keep& keep, const std::string& text, const Location& wher
                                                   : text;
   if (named != text && (!many || named != many->name) && zoo.find<HardwareNode>(text) == nullptr &&
       zoo.find<Node>(text) == nullptr)
-    out.warnings.push_back(fmt::format("'{}' is taken for {} of the zoo", text, named));
+    out.warnings.push_back(fmt::format("'{}' is taken for {} of the zoo{}", text, named,
+                                       machine.device == nullptr ? "" : memory_words(*machine.device)));
   return machine;
 }
 

@@ -51,6 +51,7 @@ double batched_tokens(const EngineMemoryRule& rule, Data<> total) {
 EngineMemory engine_memory(const EngineMemoryRule& rule, const EngineDemand& d, Data<> activations) {
   EngineMemory out;
   const auto hold = [&](std::string what, Data<> bytes) {
+    if (bytes == Data<>()) return;
     out.held.push_back({.part = MemoryPart::margin, .what = std::move(what), .bytes = bytes});
   };
   const double pass = d.shares.pass_tokens.value_or(batched_tokens(rule, d.total));
@@ -87,7 +88,10 @@ EngineMemory engine_memory(const EngineMemoryRule& rule, const EngineDemand& d, 
   }
   out.pool = pool_of<double>(rule.share_of, share, {d.total, d.weights, d.reserve, activations, margin});
   if (rule.states_first) out.pool -= d.state;
-  if (d.shares.cache) out.pool = *d.shares.cache;
+  if (const auto given = d.shares.cache) {
+    out.excess = max(*given - max(out.pool, Data<>()), Data<>());
+    out.pool = *given;
+  }
   const double block = d.shares.block_tokens.value_or(rule.block_tokens);
   const Data<> wanted = d.cache + (rule.states_first ? Data<>() : d.state);
   const Data<> token = wanted / (d.requests * d.context);
@@ -95,7 +99,7 @@ EngineMemory engine_memory(const EngineMemoryRule& rule, const EngineDemand& d, 
   out.tokens = token > Data<>()
                    ? std::max(0.0, std::floor(out.pool / (token * block)) - rule.blocks_without) * block
                    : 0;
-  out.fits = out.tokens >= d.requests * std::ceil(d.context / block) * block;
+  out.fits = out.excess == Data<>() && out.tokens >= d.requests * std::ceil(d.context / block) * block;
   return out;
 }
 

@@ -22,6 +22,14 @@ constexpr auto kForms = std::to_array<std::string_view>({"sxm", "pcie", "nvl"});
 /// Names of product lines that people leave out: "4090", "A6000", "7900 XTX".
 constexpr auto kLines = std::to_array<std::string_view>({"rtx", "gtx", "rx", "arc", "apple"});
 
+/// Names of cloud accelerators that stand for one card of a chip, without its memory or form: labels of GKE
+/// and EKS, and of Google Compute Engine (cloud.google.com/compute/docs/gpus, November 2026).
+constexpr auto kLabels = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"nvidia-tesla-a100", "A100 40GB"},
+     {"nvidia-tesla-v100", "V100 16GB"},
+     {"nvidia-tesla-p100", "P100 PCIe"},
+     {"nvidia-rtx-pro-6000", "RTX PRO 6000 Blackwell Server"}});
+
 /// A name, taken apart.
 struct DeviceName {
   std::string chip;  ///< letters and digits of what is left
@@ -94,6 +102,8 @@ std::string_view without_driver(std::string_view text) {
 DeviceName taken_apart(std::string_view text) {
   DeviceName out;
   text = without_driver(text);
+  for (const auto& [label, meant] : kLabels)
+    if (text == label) text = meant;
   const auto words = words_of(text);
   if (out.chip = chip_of_slice(words); !out.chip.empty()) return out;
   for (std::size_t i = 0; i < words.size(); ++i) {

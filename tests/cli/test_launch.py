@@ -318,3 +318,73 @@ def test_every_verdict_names_its_load(run):
     assert "prompts of 2048 tokens and answers of 128" in run("fit", "Llama3_70B", "8xH100").out
     card = run("eval", "Llama3_70B", "8xH100").out
     assert "input tokens 2048" in card and "output tokens 128" in card
+
+
+def test_layers_on_several_cards_of_llama_cpp_in_every_answer(run, tmp_path):
+    words = "llama-server -m Llama-3.3-70B-Instruct-Q4_K_M.gguf -ngl 99 -c 8192"
+    fit = run("fit", "--from", words, "--hardware", "2xRTX3090")
+    done = run("import", words, "--hardware", "2xRTX3090")
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(done.out)
+    assert fit.code == 0 and "one after the other" in done.err, fit.err + done.err
+    assert run("eval", plan).code == 0
+    # A token passes the cards one after the other: 42.5 GB at 936 GB/s, whatever the number of cards.
+    for cards in (2, 4):
+        card = run("eval", "Llama3_70B", f"{cards}xRTX3090", "--engine", "llama_cpp", "--weight-format", "q4_k_m", "-o", "json").json()
+        assert card["p_itl"] > 45, card["p_itl"]
+
+
+def test_labels_of_clouds_name_a_card_of_one_memory(run, tmp_path):
+    pod, sky = tmp_path / "pod.yaml", tmp_path / "sky.yaml"
+
+    def machine(label, limits="{nvidia.com/gpu: 1}"):
+        pod.write_text(f"apiVersion: v1\nkind: Pod\nspec:\n  nodeSelector: {{{label}}}\n  containers:\n"
+                       f"  - {{image: 'vllm/vllm-openai:latest', args: [--model, Qwen/Qwen3-8B], resources: {{limits: {limits}}}}}\n")
+        return run("import", pod)
+
+    gke = "cloud.google.com/gke-accelerator"
+    for label, device in (("nvidia-tesla-a100", "A100_40GB"), ("nvidia-tesla-v100", "V100_16GB"), ("nvidia-a100-80gb", "A100")):
+        done = machine(f"{gke}: {label}")
+        assert f"name: {device}\n" in done.out and "GB" in done.err, done.out + done.err
+    assert "name: V100_16GB\n" in machine("k8s.amazonaws.com/accelerator: nvidia-tesla-v100").out
+    for name, device in (("A100", "A100_40GB"), ("V100", "V100_16GB"), ("A100-80GB", "A100")):
+        sky.write_text(f"resources: {{accelerators: '{name}:4'}}\nrun: vllm serve Qwen/Qwen3-8B -tp 4\n")
+        assert f"name: {device}\n" in run("import", sky).out
+    # A slice of MIG that a pod asks for is joined to the product of the node.
+    done = machine("nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB", "{nvidia.com/mig-2g.20gb: 1}")
+    assert "name: A100 2g.20gb\n" in done.out and "21.5 GB" in done.err, done.out + done.err
+
+
+def test_fit_follows_the_rules_of_the_release_that_a_launch_states(run):
+    def margin(image):
+        done = run("fit", "--from", f"docker run --gpus all {image} --model Qwen/Qwen3-8B --max-model-len 8192", "--hardware", "A100", "-o", "json")
+        return [row["what"] for row in done.json()["rows"] if "gpu_memory_utilization" in row["what"]], done.err
+
+    assert margin("vllm/vllm-openai:v0.11.0")[0] == ["outside gpu_memory_utilization 0.9"]
+    older, said = margin("vllm/vllm-openai:v0.8.5")
+    assert older == ["outside gpu_memory_utilization 0.9"] and "vllm 0.8.5 is not known" in said, said
+    assert margin("vllm/vllm-openai:latest")[0] == ["outside gpu_memory_utilization 0.92"]
+    # The tag of NVIDIA's image is a month.
+    month = "docker run nvcr.io/nvidia/vllm:25.09-py3 vllm serve Qwen/Qwen3-8B"
+    assert "engine: vllm\n" in run("import", month, "--hardware", "A100").out
+
+
+def test_a_script_of_slurm_says_its_ranks_and_its_machine(run, refused, tmp_path):
+    script = tmp_path / "job.sh"
+    text = ("#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --gres=gpu:h100:4\nexport GPUS_PER_NODE=4\n"
+            "srun accelerate launch --num_processes $((SLURM_NNODES * GPUS_PER_NODE)) --num_machines $SLURM_NNODES --mixed_precision bf16 "
+            "run_sft.py --model_name_or_path meta-llama/Llama-3.1-8B --per_device_train_batch_size 2\n")
+    script.write_text(text)
+    done = run("import", script)
+    assert "accelerators: 16" in done.out and "node_count: 4" in done.out and "name: H100\n" in done.out, done.out + done.err
+    script.write_text(text.replace("GPUS_PER_NODE=4", "GPUS_PER_NODE=$(nvidia-smi -L | wc -l)"))
+    refused("import", script, parts=["mlsysim.launch.006", "write its number in place"])
+
+
+def test_requests_longer_than_the_positions_of_a_model_are_no_silent_fit(run):
+    long = "vllm serve Qwen/Qwen3-8B --max-model-len 131072"
+    for words in (long, "python3 -m sglang.launch_server --model Qwen/Qwen3-8B --context-length 131072"):
+        assert "contradicts" in (said := run("fit", "--from", words, "--hardware", "H200").err) and "40960 positions" in said, said
+    scaled = long + """ --rope-scaling '{"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}'"""
+    for words in (scaled, long.replace("131072", "40960")):
+        assert "positions:" not in run("fit", "--from", words, "--hardware", "H200").err

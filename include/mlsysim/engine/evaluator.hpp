@@ -45,6 +45,7 @@ class ResolvedScenario {
   void settle_mode(Notes& notes);
   void settle_load(Notes& notes);
   void settle_machine(Notes& notes);
+  void settle_replica(Notes& notes);
   void settle_degrees(Notes& notes);
   void settle_pools(Notes& notes);
   /// Devices of all prefill workers.

@@ -83,6 +83,7 @@ struct EngineMemory {
   Data<> pool;                   ///< bytes of its cache
   double tokens = 0;             ///< that fit, all requests together, at the mean of this context
   bool fits = false;             ///< the requests that were asked for
+  Data<> excess{};               ///< of a cache whose bytes are given over what is left for it
   std::vector<std::string> notes;
 };
 

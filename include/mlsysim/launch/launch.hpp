@@ -55,6 +55,7 @@ struct ServingSetup {
   bool limits_itself = false;      ///< the engine admits requests as long as its cache holds
   std::optional<double> requests;  ///< that each data-parallel rank works on at once
   std::optional<double> tokens{};  ///< of its cache; absent: as many as fit
+  bool shortens = false;           ///< the engine shortens the context until it fits
   EngineShares shares;
 };
 

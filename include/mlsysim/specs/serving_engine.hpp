@@ -115,6 +115,7 @@ struct ServingEngine {
   bool beside = false;                       ///< host work runs beside the device
   bool mixed = true;                         ///< prompts and steps share passes
   std::optional<double> host_rows{};         ///< rows of a pass up to which the host multiplies its weights
+  std::optional<bool> whole_layers{};        ///< devices hold whole layers where a request states no degree
   double lookahead = 0;                      ///< passes by which a first token is seen late
   std::optional<EngineMemoryRule> memory{};  ///< absent: not known
   const ServingEngine* extends = nullptr;
@@ -180,6 +181,9 @@ struct ServingEngine {
             .positive()
             .counted()
             .defaulted("these weights cross the link"),
+        field(&E::whole_layers, "whole_layers", "",
+              "each device holds whole layers, as a pipeline stage, where a request states no degree")
+            .defaulted("each device holds a part of every layer"),
         field(&E::lookahead, "lookahead", "", "passes by which a first token is seen late")
             .non_negative()
             .defaulted("none"),

@@ -427,6 +427,8 @@ std::string version_behind(std::string_view word, std::string_view package) {
 std::string stated_release(const EngineCommand& command) {
   for (const auto& word : command.before)
     for (const auto package : published(command.format)) {
+      // NVIDIA's own images of other engines have its month of release: nvcr.io/nvidia/vllm:25.09-py3.
+      if (word.text.starts_with(fmt::format("nvcr.io/nvidia/{}:", package))) continue;
       if (auto version = version_behind(word.text, package); !version.empty()) return version;
       const auto part = word.text.find(std::string(package) + "/release:");
       if (part != std::string::npos)

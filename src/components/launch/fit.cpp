@@ -38,9 +38,16 @@ std::string longest_words(const Launch& launch, const MemoryQuestion& q) {
              : " (the plan's prompt and answer)";
 }
 
+/// The engine whose memory rule holds: the release that the launch states, or that of its family where a port
+/// has none of its own.
+const ServingEngine& rules_of(const Launch& launch, const ResolvedScenario& r, const Zoo& zoo) {
+  const auto* own = r.asked().engine;
+  return own != nullptr && own->memory ? *own : zoo.at<ServingEngine>(launch.serving->engine);
+}
+
 MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, const Zoo& zoo) {
   const auto& setup = *launch.serving;
-  const auto& engine = zoo.at<ServingEngine>(setup.engine);
+  const auto& engine = rules_of(launch, r, zoo);
   return {.model = r.asked().workload,
           .device = &r.hardware(),
           .context = longest_of(setup, engine, r),
@@ -117,13 +124,18 @@ std::vector<Remedy> changes_of(const MemoryQuestion& q, const MemoryAccount& now
   std::vector<Remedy> out;
   const auto attempt = [&](const MemoryQuestion& changed, std::string words) {
     const auto account = memory_account(changed, conventions);
-    const double count = at_once(account, changed.context);
+    const bool starts = account.engine && account.engine->excess == Data<>();
+    const double count = starts ? at_once(account, changed.context) : 0;
     if (count >= 1)
       out.push_back(
           {std::move(words), fmt::format("{:.0f} requests of {:g} tokens fit", count, changed.context)});
     return count >= 1;
   };
-  if (now.engine && now.engine->tokens >= 1) {
+  if (now.engine && now.engine->excess > Data<>()) {
+    auto c = q;
+    c.shares.cache = max(now.engine->pool - now.engine->excess, Data<>());
+    attempt(c, fmt::format("a cache of at most {:.3g} GB", *c.shares.cache / unit::GB));
+  } else if (now.engine && now.engine->tokens >= 1) {
     auto c = q;
     c.context = now.engine->tokens;
     attempt(c, fmt::format("requests of at most {:.0f} tokens instead of {:g}", c.context, q.context));
@@ -166,6 +178,29 @@ std::string placed(const MemoryQuestion& q) {
 
 }  // namespace
 
+void detail::shorten_context(Launch& launch, const Zoo& zoo) {
+  constexpr double least = 4096, step = 256;  // --fit-ctx, and what a context is a multiple of
+  auto& setup = *launch.serving;
+  const double requests = setup.requests.value_or(1), longest = *setup.context;
+  const auto fits = [&](double context) {
+    setup.context = context;
+    setup.tokens = context * requests;
+    const auto fit = fit_of(launch, zoo);
+    return fit.fits && (fit.requests >= requests || fit.requests == 0);
+  };
+  try {
+    if (fits(longest) || longest <= least) return;
+    double low = least / step, high = std::ceil(longest / step);
+    while (high - low > 1) {
+      const double middle = std::floor((low + high) / 2);
+      (fits(middle * step) ? low : high) = middle;
+    }
+    (void)fits(low * step);
+  } catch (const Error&) {  // of a scenario that nobody answers: whoever asks it says so
+    setup.context = longest;
+  }
+}
+
 void detail::place_layers(Launch& launch, const Zoo& zoo) {
   for (const auto* field : {"offload_weights", "offload_experts"})
     if (launch.fields.contains(field)) return;
@@ -174,7 +209,14 @@ void detail::place_layers(Launch& launch, const Zoo& zoo) {
   Notes notes;
   const ResolvedScenario resolved(built.scenario, notes);
   auto q = question_of(launch, resolved, zoo);
-  const auto fits = [&] { return memory_account(q, conventions_of(zoo)).engine->fits; };
+  // Of devices that hold layers each, the fullest decides.
+  const auto fits = [&] {
+    if (resolved.asked().pp_size == 1) return memory_account(q, conventions_of(zoo)).engine->fits;
+    auto moved = built.scenario;
+    moved.offload_weights = q.offload_weights;
+    moved.offload_experts = q.offload_experts;
+    return fit_of(moved).fits;
+  };
   const auto move = [&](double& share, double layers, const char* field) {
     for (double n = 1; n <= layers; ++n) {
       share = n / layers;
@@ -229,15 +271,20 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
   out.requests = each * out.ranks;
   const auto kept = account.sum(MemoryPart::cache) + account.sum(MemoryPart::state);
   const bool caches = kept > Data<>();
-  out.fits = caches ? each >= 1 : account.engine->pool > Data<>();
+  const Data<> excess = account.engine->excess;
+  out.fits = excess == Data<>() && (caches ? each >= 1 : account.engine->pool > Data<>());
   if (!caches) {
     out.summary = !out.fits                ? "the weights do not fit"
                   : q.offload_weights >= 1 ? "all layers lie in host memory, and their cache"
                                            : "the weights fit, and the model keeps no cache";
   } else if (!out.fits) {
     out.changes = changes_of(q, account, conventions);
-    out.summary = fmt::format("a request of {:g} tokens{} does not fit: the cache holds {:.0f}", q.context,
-                              longest_words(launch, q), account.engine->tokens);
+    out.summary =
+        excess > Data<>()
+            ? fmt::format("the cache of {:.3g} GB that is asked for is {:.3g} GB larger than what is left",
+                          account.engine->pool / unit::GB, excess / unit::GB)
+            : fmt::format("a request of {:g} tokens{} does not fit: the cache holds {:.0f}", q.context,
+                          longest_words(launch, q), account.engine->tokens);
   } else {
     const bool one = out.requests == 1;
     out.summary = fmt::format("{:.0f} request{} of {:g} tokens{} fit{} at once", out.requests, one ? "" : "s",

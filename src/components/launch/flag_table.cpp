@@ -41,6 +41,7 @@ constexpr auto kMeanings = std::to_array<Meaning>({
     {"nodes", "machines"},
     {"per_node", "devices of a machine"},
     {"devices", "all devices"},
+    {"visible", "the devices that the processes see"},
     {"context", "tokens of the longest request"},
     {"requests", "requests at once"},
     {"pass_tokens", "tokens of the largest pass"},
@@ -106,6 +107,8 @@ constexpr auto kHost = std::to_array<Meaning>({
     {"host_expert_layers", "layers whose routed experts lie in host memory"},
     {"host_experts", "routed experts lie in host memory"},
     {"placed_tensors", "where tensors lie"},
+    {"split", "what each device holds: whole layers, a part of each, or everything"},
+    {"device_shares", "shares of the layers of each device"},
 });
 /// Quantities of fine-tuning recipes.
 constexpr auto kRecipe = std::to_array<Meaning>({

@@ -75,7 +75,7 @@ class ManifestReader {
   std::string text;                 ///< of a shell
   std::vector<std::string> images;  ///< in the order of the file
   std::vector<std::string> notes;
-  std::string machine;
+  std::string machine, slice;  ///< slice: the profile of MIG that a pod asks for
 
   /// @param before lines of documents above this one
   void read(const YamlValue& value, int before) {
@@ -114,8 +114,11 @@ class ManifestReader {
       notes.push_back(fmt::format("{} {}: the plan is one of them", key, value.text));
     const bool names = key.ends_with("gke-accelerator") || key == "nvidia.com/gpu.product" ||
                        key == "amd.com/gpu.product-name" || key == "accelerator_type" ||
+                       key == "k8s.amazonaws.com/accelerator" ||
                        key.ends_with("kubernetes.io/instance-type") || key == "instance_type";
     if (names && machine.empty()) machine = value.text;
+    constexpr std::string_view partition = "nvidia.com/mig-";
+    if (key.starts_with(partition)) slice = key.substr(partition.size());
   }
 
   /// The nodes of a training job of Kubeflow: its replicas run the same command, and that of MPI starts it
@@ -193,6 +196,9 @@ class ManifestReader {
       name = devices->pairs.front().key.text, count = devices->pairs.front().value.text;
     if (const auto colon = name.find(':'); colon != std::string::npos)
       count = name.substr(colon + 1), name.resize(colon);
+    // SkyPilot names cards of more memory by it: A100-80GB, V100-32GB.
+    if (name == "A100") name = "A100 40GB";
+    if (name == "V100") name = "V100 16GB";
     if (machine.empty()) machine = name;
     if (choices > 1)
       notes.push_back(fmt::format("{} kinds of devices are allowed: the first is taken", choices));
@@ -325,6 +331,8 @@ std::string modelfile_of_command(std::string_view text) {
   for (const auto& [name, word] : script.assignments) {
     if (name == "OLLAMA_CONTEXT_LENGTH") out += fmt::format("PARAMETER num_ctx {}\n", word.text);
     if (name == "OLLAMA_NUM_PARALLEL") out += fmt::format("PARAMETER num_parallel {}\n", word.text);
+    if (name == "CUDA_VISIBLE_DEVICES" && !word.text.empty())
+      out += fmt::format("PARAMETER visible_devices {}\n", word.text);
   }
   return out;
 }
@@ -334,7 +342,7 @@ std::string modelfile_of_command(std::string_view text) {
 std::optional<Manifest> read_modelfile(std::string_view text) {
   const auto command = modelfile_of_command(text);
   if (!command.empty()) text = command;
-  std::string model, flags, context, parallel;
+  std::string model, flags, context, parallel, visible;
   bool speaks = false;  // of a Modelfile rather than of a Dockerfile
   bool from_hub = false;
   for (std::string_view rest = text; !rest.empty();) {
@@ -352,20 +360,23 @@ std::optional<Manifest> read_modelfile(std::string_view text) {
     if (name == "num_ctx") context = value;
     if (name == "num_parallel") parallel = value;
     if (name == "num_gpu") flags += " -ngl " + quoted(value);
+    if (name == "visible_devices") visible = fmt::format("CUDA_VISIBLE_DEVICES={} ", quoted(value));
     if (name == "num_batch") flags += " -b " + quoted(value);
   }
   if (model.empty() || !speaks) return std::nullopt;
   // Each of its requests has `num_ctx` tokens; llama.cpp is told those of all.
   const double copies = number_of(parallel).value_or(1);
-  if (const auto tokens = number_of(context)) flags += fmt::format(" -c {}", count_text(*tokens * copies));
+  constexpr double usual = 4096;  // docs.ollama.com/context-length, November 2026
+  flags += fmt::format(" -c {}", count_text(number_of(context).value_or(usual) * copies));
   if (!parallel.empty()) flags += " -np " + quoted(parallel);
   if (from_hub)  // llama.cpp reads it as it stands
     flags = " -hf " + quoted(std::exchange(model, "")) + flags;
   else if (!model.ends_with(".gguf") && !model.starts_with('.') && !model.starts_with('/'))
     model = library_checkpoint(std::move(model));
-  return Manifest{command.empty() ? "a Modelfile of Ollama" : "a command of Ollama",
-                  fmt::format("llama-server{}{}\n", model.empty() ? "" : " -m " + quoted(model), flags),
-                  {}};
+  return Manifest{
+      command.empty() ? "a Modelfile of Ollama" : "a command of Ollama",
+      fmt::format("{}llama-server{}{}\n", visible, model.empty() ? "" : " -m " + quoted(model), flags),
+      {}};
 }
 
 /// The Dockerfile that a text is: its entry point and command in its last image; or nothing.
@@ -454,6 +465,11 @@ std::optional<Manifest> read_yaml(std::string_view text, const std::string& name
       document += fmt::format("{}\n", line);
   }
   flush();
+  if (!reader.slice.empty() && reader.machine.empty())
+    reader.notes.push_back(fmt::format(
+        "a slice of a device is asked for, '{0}': --hardware 'A100 {0}' names one", reader.slice));
+  else if (!reader.slice.empty() && reader.machine.find(reader.slice) == std::string::npos)
+    reader.machine += " " + reader.slice;
   return Manifest{std::string(kind), std::move(reader.text), std::move(reader.images),
                   std::move(reader.notes), std::move(reader.machine)};
 }

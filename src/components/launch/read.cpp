@@ -7,6 +7,8 @@
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/files/detail/roots.hpp>
 #include <mlsysim/specs/device_name.hpp>
+#include <mlsysim/specs/releases.hpp>
+#include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -211,69 +213,6 @@ void put_named_files(detail::Settings& settings, const detail::NamedFiles& files
   }
 }
 
-/// How many ranks the environment says: NNODES=2 NPROC_PER_NODE=8 llamafactory-cli train ...
-void put_environment(const detail::FlagTable& table, const detail::ShellScript& script,
-                     const std::string& name, detail::Settings& settings) {
-  for (const auto& [key, word] : script.assignments) {
-    std::string flag = key;
-    for (char& c : flag) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const auto* row = table.find(flag, {});
-    const bool counts = row != nullptr && (row->sets == "nodes" || row->sets == "per_node");
-    if (counts && !settings.has(row->sets) && detail::number_of(word.text))
-      settings.put(*row, {.key = key, .value = word.text, .where = {.file = name, .line = word.line}});
-  }
-}
-
-/// Flags of llama.cpp that its environment holds: LLAMA_ARG_CTX_SIZE=16384.
-void put_llama_environment(const detail::FlagTable& table, const detail::ShellScript& script,
-                           const detail::EngineCommand& command, const std::string& name,
-                           detail::Settings& settings) {
-  constexpr std::string_view begin = "LLAMA_ARG_";
-  const auto put = [&](std::string_view key, const std::string& value, int line) {
-    if (!key.starts_with(begin)) return;
-    std::string flag(key.substr(begin.size()));
-    for (char& c : flag) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const Given given{.key = std::string(key), .value = value, .where = {.file = name, .line = line}};
-    const auto* row = table.find(flag, given.where);
-    if (row == nullptr)
-      settings.put_unknown(given, "");
-    else if (row->sets.empty() || !settings.has(row->sets))
-      settings.put(*row, given);
-  };
-  for (const auto& [key, word] : script.assignments) put(key, word.text, word.line);
-  for (const auto& word : command.before)  // docker run -e NAME=value
-    if (const auto equals = word.text.find('='); equals != std::string::npos)
-      put(std::string_view(word.text).substr(0, equals), word.text.substr(equals + 1), word.line);
-}
-
-/// How many ranks start, and on how many devices of a machine, as launchers and Slurm say.
-void put_ranks(const detail::ShellScript& script, const detail::EngineCommand& command,
-               const std::string& name, detail::Settings& settings) {
-  static const detail::FlagRow ranks{.flag = "ranks", .takes = detail::Takes::count, .sets = "devices"};
-  static const detail::FlagRow of_node{
-      .flag = "devices of a node", .takes = detail::Takes::count, .sets = "per_node"};
-  const auto put = [&](const detail::FlagRow& row, double count) {
-    if (count >= 1)
-      settings.put(row, {.key = row.flag, .value = detail::count_text(count), .where = {.file = name}});
-  };
-  if (detail::engine_entry(command.format).empty()) {
-    if (!settings.has("devices") && !settings.has("per_node"))
-      put(ranks, detail::ranks_of_launcher(command, script));
-  } else if (const auto found = script.batch.find("SLURM_GPUS_ON_NODE"); found != script.batch.end()) {
-    put(of_node, detail::number_of(found->second).value_or(0));
-  }
-}
-
-/// Scripts of Megatron-LM that train another model than a decoder: "pretrain_bert.py".
-void put_script(const detail::EngineCommand& command, const std::string& name, detail::Settings& settings) {
-  static const detail::FlagRow row{.flag = "script", .sets = "script"};
-  const auto script = command.program.substr(command.program.find_last_of('/') + 1);
-  for (const std::string_view model :
-       {"bert", "t5", "ict", "retro", "realm", "vision", "vlm", "multimodal", "mamba", "hybrid"})
-    if (script.find(fmt::format("_{}", model)) != std::string::npos)
-      settings.put(row, {.key = row.flag, .value = script, .where = {.file = name}});
-}
-
 /// Defaults of TRL's own commands; the arguments of transformers have other
 /// defaults.
 void put_trl_defaults(const detail::FlagTable& table, const detail::EngineCommand& command,
@@ -415,20 +354,36 @@ std::optional<LaunchFormat> launch_format(std::string_view text, std::string_vie
 
 namespace {
 
+/// Takes the machine that a launch names itself, unless the caller names one.
+void take_named_machine(const std::string& called, const Zoo& zoo, LaunchQuestion& q, Launch& out) {
+  if (called.empty() || q.fields.contains("hardware")) return;
+  const auto take = [&](const std::string& name, const std::optional<Data<>>& memory) {
+    q.fields["hardware"] = name;
+    out.notes.push_back(fmt::format("the machine is the one that it names, '{}': {} of the zoo{}", called,
+                                    name, memory ? fmt::format(", with {:.3g} GB", *memory / unit::GB) : ""));
+  };
+  if (const auto slice = slice_called(zoo, called))
+    return take(slice->device.name, slice->device.memory.capacity);
+  if (const auto devices = devices_called(zoo, called); devices.size() == 1)
+    return take(devices.front()->name, devices.front()->memory.capacity);
+  if (const auto nodes = nodes_called(zoo, called); nodes.size() == 1)
+    take(nodes.front()->name, std::nullopt);
+}
+
 /// Puts the commands of a manifest in place of its text, and names the machine that it asks for.
 void take_manifest(detail::Manifest manifest, const Zoo& zoo, LaunchQuestion& q, Launch& out) {
   q.text = std::move(manifest.script);
   out.notes.push_back(fmt::format("the launch was read from {}", manifest.kind));
   out.notes.insert(out.notes.end(), manifest.notes.begin(), manifest.notes.end());
-  if (manifest.machine.empty() || q.fields.contains("hardware")) return;
-  const auto take = [&](const auto& called) {
-    if (called.size() != 1) return;
-    q.fields["hardware"] = called.front()->name;
-    out.notes.push_back(fmt::format("the machine is the one that it names, '{}': {} of the zoo",
-                                    manifest.machine, called.front()->name));
-  };
-  take(devices_called(zoo, manifest.machine));
-  if (!q.fields.contains("hardware")) take(nodes_called(zoo, manifest.machine));
+  take_named_machine(manifest.machine, zoo, q, out);
+}
+
+/// Says which release stands in for one that nobody has described.
+void note_release(Launch& launch, const Zoo& zoo) {
+  const auto& engine = launch.fields.at("engine");
+  if (names_a_file(engine) || release_name(engine).version.empty()) return;
+  if (auto words = release_or_nearest(zoo, engine).stands_in; !words.empty())
+    launch.notes.push_back(std::move(words));
 }
 
 /// An engine on the machines for which the zoo has its port, a runtime that extends it: llama.cpp on a Mac is
@@ -484,12 +439,17 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   else {
     const auto script = detail::split_shell(q.text, q.name);
     const auto command = only_command(script, *format, q.name);
+    take_named_machine(script.machine, zoo, q, out);
     files = named_files(q, script);
     put_words(table, command, q.name, files, settings);
-    if (!detail::serves(*format)) put_environment(table, script, q.name, settings);
-    if (*format == LaunchFormat::llama_cpp) put_llama_environment(table, script, command, q.name, settings);
-    put_ranks(script, command, q.name, settings);
-    if (*format == LaunchFormat::megatron) put_script(command, q.name, settings);
+    if (!detail::serves(*format)) detail::put_environment(table, script, q.name, settings);
+    if (*format == LaunchFormat::llama_cpp)
+      detail::put_llama_environment(table, script, command, q.name, settings);
+    // The other servers take as many devices as their degrees say.
+    if (!detail::serves(*format) || *format == LaunchFormat::llama_cpp)
+      detail::put_visible(script, command, q.name, settings);
+    detail::put_ranks(script, command, q.name, settings);
+    if (*format == LaunchFormat::megatron) detail::put_script(command, q.name, settings);
     if (*format == LaunchFormat::trainer) {
       note_method(command, out);
       put_trl_defaults(table, command, settings, out);
@@ -508,8 +468,10 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   else
     detail::training_fields(settings, out, zoo);
   if (serves) take_port(out, detail::engine_entry(*format), zoo);
+  if (serves) note_release(out, zoo);
   for (const auto& [key, text] : q.fields)  // the caller has the last word
     if (key != "hardware") out.fields[key] = text;
+  if (out.serving && out.serving->shortens) detail::shorten_context(out, zoo);
   // Ports of llama.cpp run where host and device mostly share one memory.
   if (serves && out.fields.at("engine") == name_of(LaunchFormat::llama_cpp) &&
       detail::places_itself(settings))

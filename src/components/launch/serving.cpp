@@ -76,6 +76,41 @@ Ranks ranks_of(Settings& s, LaunchFormat format) {
   return r;
 }
 
+/// llama.cpp lays layers on all devices that it sees, one after the other, or with `--split-mode row` a part
+/// of each layer on each device. What the caller says of degrees stays.
+void spread_layers(Settings& s, Launch& launch, const Zoo& zoo, Ranks& r) {
+  const auto mode = s.text("split");
+  const auto* model = zoo.find<Workload>(launch.fields.at("workload"));
+  double seen = seen_devices(s, launch, zoo).value_or(1);
+  if (auto shares = s.text("device_shares"); !shares.empty()) {
+    std::replace(shares.begin(), shares.end(), '/', ',');
+    std::set<double> different;
+    double with_layers = 0;
+    for (std::string_view rest = shares; !rest.empty();) {
+      const auto share = rest.substr(0, std::min(rest.find(','), rest.size()));
+      rest.remove_prefix(std::min(share.size() + 1, rest.size()));
+      const double part = number_of(share).value_or(0);
+      if (part > 0) different.insert(part), ++with_layers;
+    }
+    if (with_layers >= 1) seen = with_layers;
+    if (different.size() > 1)
+      s.end("device_shares", FlagUse::contradicts, "the devices are taken to hold as many layers each");
+  }
+  if (mode == "none") seen = 1;
+  const auto degree = [&](const char* field) {
+    const auto given = launch.fields.find(field);
+    return given == launch.fields.end() ? std::nullopt : number_of(given->second);
+  };
+  const auto tp = degree("tp_size"), pp = degree("pp_size");
+  const double most = model == nullptr ? seen : model->layers().value_or(seen);
+  r.tp = tp.value_or(mode == "row" ? std::max(1.0, std::floor(seen / pp.value_or(1))) : 1);
+  r.pp = pp.value_or(mode == "row" ? 1 : std::clamp(std::floor(seen / r.tp), 1.0, most));
+  r.devices = r.tp * r.pp;
+  if (r.pp > 1 && !pp)
+    launch.notes.push_back(
+        fmt::format("layers are spread over {} devices, which work one after the other", r.pp));
+}
+
 /// Tokens of a chunk of a prompt, where prompts are divided.
 std::optional<double> chunk_of(Settings& s, const Launch& launch, const Ranks& r) {
   if (launch.format == LaunchFormat::sglang) {
@@ -116,6 +151,24 @@ void check_heads(const Settings& s, const Launch& launch, const Zoo& zoo, const 
   if (const double heads = *model->heads(); std::fmod(heads, r.tp) != 0)
     s.clash("tp", "the heads are not spread over the ranks evenly",
             fmt::format("{} heads, {} ranks", heads, r.tp), "a divisor of the heads");
+}
+
+/// vLLM and SGLang do not start for requests longer than the positions of the checkpoint, unless the launch
+/// stretches them. A checkpoint may have more than the entry that it is taken for.
+void note_positions(Settings& s, const Launch& launch, const Zoo& zoo) {
+  const auto* model = zoo.find<Workload>(launch.fields.at("workload"));
+  const auto asked = s.number("context");
+  const bool holds = launch.format == LaunchFormat::vllm || launch.format == LaunchFormat::sglang;
+  if (!holds || model == nullptr || !asked || *asked <= model->max_positions.value_or(HUGE_VAL)) return;
+  const auto stretches = [](const FlagFinding& f) {
+    return f.flag == "rope-scaling" || f.flag == "hf-overrides" || f.flag == "json-model-override-args";
+  };
+  if (std::any_of(launch.findings.begin(), launch.findings.end(), stretches)) return;
+  s.end("context", FlagUse::contradicts,
+        fmt::format(
+            "{} has {} positions: {} starts only with a checkpoint that has more, or with its positions "
+            "scaled (rope scaling)",
+            model->name, *model->max_positions, name_of(launch.format)));
 }
 
 /// Says which weights the engine does not run on the device: rows `refused` of its table.
@@ -228,8 +281,39 @@ std::string_view engine_entry(LaunchFormat format) {
   }
 }
 
+std::optional<double> seen_devices(const Settings& s, const Launch& launch, const Zoo& zoo) {
+  const auto given = [&](const char* field) {
+    const auto at = launch.fields.find(field);
+    return at == launch.fields.end() ? std::nullopt : number_of(at->second);
+  };
+  if (const auto all = given("accelerators")) return all;
+  const double nodes = given("node_count").value_or(s.number_or("nodes", 1));
+  if (const auto list = s.text("visible"); !list.empty())
+    return nodes * (1 + static_cast<double>(std::count(list.begin(), list.end(), ',')));
+  if (const auto each = s.number("per_node")) return nodes * *each;
+  const auto& name = launch.fields.at("hardware");
+  if (const auto* fleet = zoo.find<Fleet>(name)) return fleet->total_accelerators();
+  const auto many = counted_machine(zoo, name);
+  const auto one = many ? many->name : std::string_view(name);
+  const auto* node = zoo.find<Node>(one);
+  if (const auto called = nodes_called(zoo, one); node == nullptr && called.size() == 1)
+    node = called.front();
+  if (node != nullptr) return node->accelerators_per_node * (many ? many->count : nodes);
+  const double all = chips_of_slice(one) * (many ? many->count : 1);
+  return many || all > 1 ? std::optional(all) : std::nullopt;
+}
+
 bool takes_machine(Launch& launch, const Zoo& zoo, double devices) {
   auto& name = launch.fields.at("hardware");
+  const auto many = names_a_file(name) ? std::nullopt : counted_machine(zoo, name);
+  const bool of_devices = many && nodes_called(zoo, many->name).empty() &&
+                          zoo.find<Node>(many->name) == nullptr && zoo.find<Fleet>(many->name) == nullptr &&
+                          zoo.find<Pod>(many->name) == nullptr;
+  if (of_devices && devices <= many->count) {
+    if (devices < many->count)
+      launch.notes.push_back(fmt::format("the launch uses {} of the {} devices", devices, many->count));
+    name = std::string(many->name);
+  }
   if (names_a_file(name) || zoo.find<HardwareNode>(name) != nullptr || slice_called(zoo, name)) return true;
   const auto called = [&](const auto& all) {
     if (all.size() != 1) return false;
@@ -260,6 +344,14 @@ void put_format(Settings& s, Launch& launch, std::string_view quantity, const ch
 
 namespace {
 
+/// The positions of the model, where llama.cpp takes them for the length of its cache: nothing says how long
+/// it is, or `-c 0` does. Of several devices the plan decides what fits.
+std::optional<double> own_context(const Settings& s, const Launch& launch, const Zoo& zoo, const Ranks& r) {
+  const auto* model = zoo.find<Workload>(launch.fields.at("workload"));
+  const bool own = launch.format == LaunchFormat::llama_cpp && s.number_or("all_context", 0) < 1 && r.pp == 1;
+  return own && model != nullptr ? model->max_positions : std::nullopt;
+}
+
 /// How the engine was told to divide the memory of a device.
 EngineShares shares_of(Settings& s, LaunchFormat format) {
   EngineShares out;
@@ -277,6 +369,7 @@ EngineShares shares_of(Settings& s, LaunchFormat format) {
   }
   if (const auto bytes = s.number("cache_bytes")) {
     out.cache = *bytes * unit::B;
+    out.fraction = 1;  // of the device, as far as it reaches
     s.end("memory_fraction", FlagUse::ignored,
           "the bytes of the cache are given, and the share has no say then");
   }
@@ -305,8 +398,10 @@ double answer_of(const std::map<std::string, std::string>& fields) {
 
 void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   auto& fields = launch.fields;
-  const Ranks r = ranks_of(s, launch.format);
+  Ranks r = ranks_of(s, launch.format);
+  if (launch.format == LaunchFormat::llama_cpp) spread_layers(s, launch, zoo, r);
   check_heads(s, launch, zoo, r);
+  note_positions(s, launch, zoo);
   fields["tp_size"] = count_text(r.tp);
   if (r.pp > 1) fields["pp_size"] = count_text(r.pp);
   if (r.ep > 1) fields["ep_size"] = count_text(r.ep);
@@ -351,16 +446,18 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
                      .requests = s.number("requests")};
   setup.limits_itself = leaves_open(launch, "context");
   setup.shares = shares_of(s, launch.format);
-  if (const auto all = s.number("all_context"); all && *all >= 1) {
+  const auto own = own_context(s, launch, zoo, r);
+  if (const auto all = own ? own : s.number("all_context"); all && *all >= 1) {
     setup.tokens = *all;
     setup.context = std::max(1.0, std::floor(*all / std::max(1.0, setup.requests.value_or(1))));
   }
+  setup.shortens = own && s.flag("places_itself").value_or(true);
   if (setup.requests && *setup.requests < 1) setup.requests.reset();
   if (setup.requests) {
     fields["batch_size"] = count_text(*setup.requests * r.copies);
     setup.requests = std::max(1.0, *setup.requests * r.copies * r.tp * r.pp / r.devices);
   }
-  if (setup.context) {
+  if (setup.context && !own) {
     const double answer = answer_of(fields);
     fields["seq_len"] = count_text(std::max(1.0, *setup.context - answer));
     launch.notes.push_back(

@@ -89,7 +89,9 @@ void Settings::check(const FlagRow& row, const Given& given, std::string& value)
                     .key = row.flag,
                     .found = fmt::format("'{}'", given.value.substr(0, 80)),
                     .expected = expected,
-                    .hint = given.value.find('$') != std::string::npos
+                    .hint = given.value.find("$(") != std::string::npos
+                                ? "write its number in place of $(...)"
+                            : given.value.find('$') != std::string::npos
                                 ? "write the value of the variable in front: NAME=value"
                                 : "mend the value",
                     .where = given.where});

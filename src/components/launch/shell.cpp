@@ -127,8 +127,12 @@ class ShellReader {
       auto rest = comment.substr(0, comment.find_first_of(" \t"));
       if (rest.starts_with('-')) continue;  // an option without a value
       comment.remove_prefix(rest.size());
-      if (rest.starts_with("gpu:") || name == "--gpus-per-node")  // "gpu:h100:8", "a100:4"
-        rest.remove_prefix(std::min(rest.rfind(':') + 1, rest.size()));
+      rest = rest.substr(0, rest.find(','));
+      if (rest.starts_with("gpu:") || name.starts_with("--gpus")) {  // "gpu:h100:8", "a100:4"
+        if (rest.starts_with("gpu:")) rest.remove_prefix(4);
+        if (const auto colon = rest.rfind(':'); colon != std::string_view::npos)
+          out_.machine = rest.substr(0, colon), rest.remove_prefix(colon + 1);
+      }
       const auto value = rest.substr(0, rest.find_first_not_of("0123456789"));  // "1-4": at least 1
       if (value.empty()) continue;
       for (const auto& [option, variable] : options)
@@ -260,7 +264,12 @@ class ShellReader {
       (void)between('\0', '`');
     } else if (peek(1) == '(') {
       at_ += 2;
-      (void)between('(', ')');
+      const auto inside = between('(', ')');
+      if (inside.starts_with('(') && inside.ends_with(')'))
+        if (const auto number = arithmetic(inside.substr(1, inside.size() - 2), variables_)) {
+          word_ += *number;
+          return;
+        }
     } else if (peek(1) == '{') {
       at_ += 2;
       if (braced(between('{', '}'), splits)) return;

@@ -21,7 +21,7 @@ struct TrainingRanks {
   }  ///< that have sequences of their own
 };
 
-TrainingRanks ranks_of(Settings& s, Launch& launch) {
+TrainingRanks ranks_of(Settings& s, Launch& launch, const Zoo& zoo) {
   TrainingRanks r{.tp = std::max(1.0, s.number_or("tp", 1)),  // DeepSpeed writes 0 for none
                   .pp = s.number_or("pp", 1),
                   .cp = std::max(1.0, s.number_or("cp", 1)),
@@ -29,6 +29,7 @@ TrainingRanks ranks_of(Settings& s, Launch& launch) {
   const double model = r.tp * r.pp * r.cp;
   const auto asked = launch.fields.find("accelerators");
   const double replicate = s.number_or("replicate", 1), shard = s.number_or("shard_degree", -1);
+  const auto seen = seen_devices(s, launch, zoo);
   if (asked != launch.fields.end())
     r.devices = number_of(asked->second).value_or(0);
   else if (s.has("devices"))
@@ -37,7 +38,11 @@ TrainingRanks ranks_of(Settings& s, Launch& launch) {
     r.devices = *s.number("per_node") * s.number_or("nodes", 1);
   else if (shard > 0)
     r.devices = replicate * shard * model;
-  else {
+  else if (seen && std::fmod(*seen, model * r.ep * replicate) == 0) {
+    r.devices = *seen;
+    launch.notes.push_back(fmt::format("a rank starts on each of {} devices, as no flag says how many do",
+                                       count_text(r.devices)));
+  } else {
     r.devices = model * r.ep * replicate;
     launch.notes.push_back(fmt::format(
         "the launch does not say how many devices there are: {}, as few as it can have; --accelerators "
@@ -111,6 +116,19 @@ void put_stages(Settings& s, Launch& launch, const TrainingRanks& r, const Zoo& 
       s.end(q, FlagUse::ignored, "without effect here");
 }
 
+/// What the name of a file of DeepSpeed says to lie in host memory, as words for a note. Of stage 3 that are
+/// states and weights (ds_z3_offload_config.json, zero3_bf16_cpuoffload_all.json), or the weights alone
+/// (zero3_bf16_cpuoffload_params.json).
+std::string offload_of_name(std::string_view name, double stage, Launch& launch) {
+  if (name.find("offload") == std::string_view::npos) return {};
+  const bool weights = stage == 3, states = name.find("offload_params") == std::string_view::npos;
+  if (states) launch.fields["offload_states"] = launch.fields["offload_gradients"] = "1";
+  if (weights) launch.fields["offload_weights"] = "1";
+  return fmt::format(", with {} in host memory", !states   ? "the weights"
+                                                 : weights ? "optimizer states and weights"
+                                                           : "optimizer states");
+}
+
 /// The stage that the name of a file states where the file is not there: "ds_z3_offload.json".
 double stage_of_name(Settings& s, Launch& launch) {
   double out = 0;
@@ -124,10 +142,8 @@ double stage_of_name(Settings& s, Launch& launch) {
       s.end(quantity, FlagUse::contradicts, "the file is not beside the launch: say --zero-stage");
       continue;
     }
-    launch.notes.push_back(
-        fmt::format("'{}' is not beside the launch: stage {:.0f} is what its name says", name, out));
-    if (name.find("offload") != std::string::npos)
-      launch.fields["offload_states"] = launch.fields["offload_gradients"] = "1";
+    launch.notes.push_back(fmt::format("'{}' is not beside the launch: its name says stage {:.0f}{}", name,
+                                       out, offload_of_name(name, out, launch)));
   }
   return out;
 }
@@ -340,7 +356,7 @@ void put_overlap(Settings& s, Launch& launch) {
 
 void training_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   auto& fields = launch.fields;
-  const TrainingRanks r = ranks_of(s, launch);
+  const TrainingRanks r = ranks_of(s, launch, zoo);
   if (takes_machine(launch, zoo, r.devices)) {
     fields["accelerators"] = count_text(r.devices);
     if (const double nodes = s.number_or("nodes", 1); nodes > 1 && std::fmod(r.devices, nodes) == 0)

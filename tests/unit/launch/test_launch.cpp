@@ -216,7 +216,7 @@ TEST_CASE("files of training", "[launch]") {
   CHECK_NOTHROW(accelerate.build(standard_zoo()));
   const auto mlperf = read(
       "export DGXNNODES=8\nexport DGXNGPU=8\nexport TP=4\nexport PP=2\nexport MINIBS=4\n"
-      "export MICRO_BATCH_SIZE=1\nexport LR=0.001\nexport X=$((TP * 2))\n",
+      "export MICRO_BATCH_SIZE=1\nexport LR=0.001\nexport X=$(hostname)\n",
       "config_DGXH100_8x8.sh", {{"hardware", "H100"}, {"workload", "Llama3_70B"}});
   CHECK(mlperf.format == LaunchFormat::mlperf);
   CHECK(field(mlperf, "accelerators") == "64");

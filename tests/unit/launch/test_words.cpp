@@ -56,13 +56,27 @@ TEST_CASE("options of Slurm are the variables that it makes of them", "[launch]"
 }
 
 TEST_CASE("assignments of a configuration are read, not run", "[launch]") {
-  const auto script =
-      split_shell("export DGXNNODES=8\n: \"${MINIBS:=2}\"\nexport W=$(( 3 * 4 ))\nsource other.sh\n", "c.sh");
-  REQUIRE(script.assignments.size() == 3);
+  const auto script = split_shell(
+      "export DGXNNODES=8\n: \"${MINIBS:=2}\"\nexport W=$(( 3 * 4 ))\nexport X=$(date)\nsource other.sh\n",
+      "c.sh");
+  REQUIRE(script.assignments.size() == 4);
   CHECK(script.assignments[0].first == "DGXNNODES");
   CHECK(script.assignments[1].second.text == "2");
-  CHECK(script.assignments[2].second.text == "$(( 3 * 4 ))");
+  CHECK(script.assignments[2].second.text == "12");
   CHECK(script.assignments[2].second.line == 3);
+  CHECK(script.assignments[3].second.text == "$(date)");
+}
+
+TEST_CASE("numbers of whole numbers that are known are computed, and nothing else", "[launch]") {
+  const std::map<std::string, std::string> known{{"N", "4"}, {"G", "8"}, {"WORD", "four"}, {"OCTAL", "010"}};
+  const auto value = [&](std::string_view text) { return arithmetic(text, known).value_or("?"); };
+  CHECK(value("N * G") == "32");
+  CHECK(value(" ($N+1) * ${G} - 6/4 ") == "39");
+  CHECK(value("G % 3") == "2");
+  for (const auto* text : {"", "N *", "(N", "N / 0", "M + 1", "WORD", "OCTAL", "N ** 2", "N = 3",
+                           "$(nproc) * 2", "1000000 * 1000000", "${N:-2}"})
+    CHECK(value(text) == "?");
+  CHECK(value(std::string(1000, '(')) == "?");
 }
 
 TEST_CASE("a text that does not end, or grows without end, is refused", "[launch]") {

@@ -37,4 +37,19 @@ void put_words(const FlagTable& table, const EngineCommand& command, const std::
 /// Files the keys of a file under their rows.
 void put_keys(const FlagTable& table, const std::vector<Given>& keys, Settings& settings);
 
+/// How many ranks the environment says: NNODES=2 NPROC_PER_NODE=8 llamafactory-cli train ...
+void put_environment(const FlagTable& table, const ShellScript& script, const std::string& name,
+                     Settings& settings);
+/// Flags of llama.cpp that its environment holds: LLAMA_ARG_CTX_SIZE=16384.
+void put_llama_environment(const FlagTable& table, const ShellScript& script, const EngineCommand& command,
+                           const std::string& name, Settings& settings);
+/// The devices that the environment of a launch leaves visible: CUDA_VISIBLE_DEVICES=0,1.
+void put_visible(const ShellScript& script, const EngineCommand& command, const std::string& name,
+                 Settings& settings);
+/// How many ranks start, and on how many devices of a machine, as launchers and Slurm say.
+void put_ranks(const ShellScript& script, const EngineCommand& command, const std::string& name,
+               Settings& settings);
+/// Scripts of Megatron-LM that train another model than a decoder: "pretrain_bert.py".
+void put_script(const EngineCommand& command, const std::string& name, Settings& settings);
+
 }  // namespace mlsysim::detail

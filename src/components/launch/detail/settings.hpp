@@ -78,6 +78,8 @@ class Settings {
 void serving_fields(Settings& settings, Launch& launch, const Zoo& zoo);
 /// Whether llama.cpp chooses by itself what lies in host memory.
 [[nodiscard]] bool places_itself(const Settings& settings);
+/// Shortens requests whose length nobody limits until they fit, as llama.cpp does before it moves layers.
+void shorten_context(Launch& launch, const Zoo& zoo);
 /// Moves to host memory what does not fit on the device, as llama.cpp does by itself: of a mixture the
 /// experts of as few layers as it takes, then layers.
 void place_layers(Launch& launch, const Zoo& zoo);
@@ -86,8 +88,12 @@ void place_layers(Launch& launch, const Zoo& zoo);
 /// The entry of the zoo that describes an engine that serves.
 [[nodiscard]] std::string_view engine_entry(LaunchFormat format);
 void training_fields(Settings& settings, Launch& launch, const Zoo& zoo);
-/// Calls the machine by its name in the zoo, and a node of which the launch leaves devices idle by that of
-/// its devices. True where the launch says how many there are, and not a fleet.
+/// The devices on which a launch runs that takes all it sees: those that it names, else all of the machine.
+/// Nothing where neither says how many.
+[[nodiscard]] std::optional<double> seen_devices(const Settings& settings, const Launch& launch,
+                                                 const Zoo& zoo);
+/// Calls the machine by its name in the zoo, and several devices or a node of which the launch leaves devices
+/// idle by that of its devices. True where the launch says how many there are, and not a fleet.
 [[nodiscard]] bool takes_machine(Launch& launch, const Zoo& zoo, double devices);
 /// Sets `precision` or another field to a format. A word that is no format of ours contradicts.
 void put_format(Settings& settings, Launch& launch, std::string_view quantity, const char* field);
