@@ -285,3 +285,17 @@ def test_each_step_of_a_draft_has_host_time(run):
     draft = run(*words, "--acceptance-length", "3.5", "--draft-tokens", "5").json()["p_itl"]
     assert 1000 / draft == pytest.approx(297, rel=0.15)  # published, tokens a second
     assert draft < run(*words).json()["p_itl"]
+
+
+def test_a_check_on_latents_reads_the_cache_once(run):
+    # Kernels for several tokens work on the latents, as those for one do: a round of two tokens and one proposal is no two
+    # steps, however long the context is.
+    def itl(context, *words):
+        return run("eval", "DeepSeek_R1", "H200", "--accelerators", "8", "--tp", "8", "--engine", "vllm", "--seq-len",
+                   str(context), *words, "-o", "json").json()["p_itl"]
+
+    for context in (2048, 16384, 65536, 131072):
+        plain = itl(context)
+        for kind in ("mtp", "eagle"):
+            checked = itl(context, "--draft-model", kind, "--draft-tokens", "1", "--acceptance-length", "1.85")
+            assert plain < 1.85 * checked < 2 * plain

@@ -442,7 +442,7 @@ template <class T>
   const PassEstimate<T> proposal = priced_step(v, passes, v.draft.model, draft_plan);
   check.new_tokens = v.draft_tokens + 1.0;
   check.context = plan.context + v.draft_tokens;
-  const PassEstimate<T> verify = priced_step(v, passes, v.model, check);
+  const PassEstimate<T> verify = priced_step(v, passes, passes.decode, check);
   const Time<T> drafting = v.draft_tokens * proposal.total, round = checked_cycle(verify, drafting, inflight);
   itl = v.acceptance == Acceptance::independent
             ? apply<SpeculativeTokenTime, T>({proposal.total, round, v.draft_acceptance_rate, v.draft_tokens})
