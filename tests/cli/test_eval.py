@@ -287,6 +287,15 @@ def test_each_step_of_a_draft_has_host_time(run):
     assert draft < run(*words).json()["p_itl"]
 
 
+def test_each_kind_of_head_is_evaluated(run):
+    words = ("eval", "Llama3_8B", "H100", "--engine", "vllm", "-o", "json")
+    plain = run(*words).json()["p_itl"]
+    for kind in ("eagle", "mtp", "medusa"):
+        done = run(*words, "--draft-model", kind, "--draft-tokens", "3", "--acceptance-length", "2.5")
+        assert done.code == 0, done.err
+        assert plain / 2.5 < done.json()["p_itl"] < plain
+
+
 def test_a_check_on_latents_reads_the_cache_once(run):
     # Kernels for several tokens work on the latents, as those for one do: a round of two tokens and one proposal is no two
     # steps, however long the context is.

@@ -480,7 +480,8 @@ void add_draft_model(const ServingProblem<T>& v, const ServingPasses<T>& passes,
   draft_plan.new_tokens = plan.new_tokens;
   draft_plan.context = plan.context;
   const Device<T>& device = v.step_device();
-  const auto held = v.fidelity_model->template estimator<T>().pass_memory(v.draft.model, draft_plan, device);
+  auto held = v.fidelity_model->template estimator<T>().pass_memory(v.draft.model, draft_plan, device);
+  held.weights = v.draft.weights(held.weights, v.draft_tokens);
   const Data<T> more = held.weights + held.kv_cache;
   memory.weights += held.weights;
   memory.kv_cache += held.kv_cache;

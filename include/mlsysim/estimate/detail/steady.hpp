@@ -328,7 +328,7 @@ template <class T>
 /// Weights of the model that drafts, of all its ranks.
 template <class T>
 [[nodiscard]] Data<T> draft_weights(const ServingProblem<T>& v, const ReplicaPasses<T>& draft) {
-  return draft.memory(T{1.0}, v.seq_len).weights * v.draft.tp;
+  return v.draft.weights(draft.memory(T{1.0}, v.seq_len).weights, v.draft_tokens) * v.draft.tp;
 }
 
 /// One replica of a served model, as a problem of in-flight batching.
@@ -528,7 +528,8 @@ void set_memory(const SteadyState<T>& state, const PassEstimate<T>& decode, Serv
   }
   out.memory = fullest(demands, v.decode, v.plan, passes.step_device);
   if (v.drafts) {
-    const auto draft = state.p.draft.memory(running, state.held);
+    auto draft = state.p.draft.memory(running, state.held);
+    draft.weights = v.draft.weights(draft.weights, v.draft_tokens);
     const Data<T> more = draft.weights + draft.kv_cache;
     const T& lost = passes.step_device.conventions.memory_fragmentation;
     out.memory.weights += draft.weights;
