@@ -225,7 +225,11 @@ TEST_CASE("a launch is found in more places where people keep it", "[launch]") {
   // A repository of GGUF files of a model in 4 bits keeps its format.
   CHECK(field(read("llama-server -hf ggml-org/gpt-oss-20b-GGUF"), "weight_format").empty());
   CHECK(field(read("llama-server -hf unsloth/gpt-oss-20b-GGUF:F16"), "weight_format").empty());
+  CHECK(field(read("llama-server -hf unsloth/gpt-oss-20b-GGUF:Q4_K_M"), "weight_format").empty());
   CHECK(field(read("llama-server -hf Qwen/Qwen3-8B-GGUF"), "weight_format") == "q4_k_m");
+  // A repository of one file has its format in its name.
+  CHECK(field(read("llama-server -hf ggml-org/Qwen3-Coder-30B-A3B-Instruct-Q8_0-GGUF"), "weight_format") ==
+        "q8_0");
   CHECK(field(read("llama-server -hf Qwen/Qwen3-8B-GGUF:IQ2_XS"), "weight_format") == "iq2_xs");
   const auto file = read(
       "llama-server --hf-repo bartowski/Qwen2.5-14B-Instruct-GGUF --hf-file "
