@@ -253,7 +253,7 @@ ExplainedPass steady_pass(const ServingProblem<>& p, const ServingEstimate<>& n,
   ModelView<> decode = p.model;
   decode.structure = p.decode;
   auto out =
-      explained_of(prefill || check ? p.model : decode, prefill ? one.prompts().plan : p.plan,
+      explained_of(prefill ? p.model : decode, prefill ? one.prompts().plan : p.plan,
                    prefill ? one.passes.prompt_device : one.passes.step_device, p.links, {Pass::forward});
   out.plan.batch = prefill ? s.prompt_ranks() : std::max(running / step.inflight, 1.0);
   out.plan.new_tokens = prefill ? p.seq_len - p.cached_prefix_len - (p.chunks - 1) * one.prefill_chunk_tokens
@@ -307,7 +307,7 @@ ExplainedPass pass_of(const ServingProblem<>& p, const ServingEstimate<>& n, std
   const bool prefill = metric == "ttft", check = !prefill && p.drafts;
   const Time<> value = prefill ? n.ttft : n.itl;
   const detail::ServingPasses<double> common(p);
-  auto s = explained_of(prefill || check ? p.model : common.decode, common.batches.plan,
+  auto s = explained_of(prefill ? p.model : common.decode, common.batches.plan,
                         prefill ? p.device : p.step_device(), p.links, {Pass::forward});
   double passes = 1;
   if (prefill) {

@@ -58,10 +58,10 @@ struct FormatEnding {
 };
 /// Endings that are not the name of a format.
 constexpr auto kFormats = std::to_array<FormatEnding>({
-    {"gptq int 8", WeightFormat::q8_0},  // weights alone have 8 bits
+    {"gptq int 8", WeightFormat::q8_0, false, true},  // weights alone have 8 bits
     {"fp 8 kv", WeightFormat::fp8, true},
     {"bnb 4bit", WeightFormat::nf4},
-    {"w 8a 16", WeightFormat::q8_0},
+    {"w 8a 16", WeightFormat::q8_0, false, true},
     {"w 4a 16", WeightFormat::int4},
     {"w 8a 8", WeightFormat::int8},
     {"w 8a 8 fp 8", WeightFormat::fp8},
@@ -115,6 +115,9 @@ constexpr auto kFileFormats = std::to_array<FormatEnding>({
     {"exl 2", WeightFormat::as_stored},
     {"exl 3", WeightFormat::as_stored},
 });
+
+/// MLX stores every tensor in blocks of 64 with a scale and a shift of 16 bits each: 4.5 bits, as q4_0 has.
+constexpr FormatEnding kMlxFour{"4bit", WeightFormat::q4_0, false, true};
 
 bool any_of(std::string_view part, const auto& words) {
   return std::find(words.begin(), words.end(), part) != words.end();
@@ -197,9 +200,43 @@ std::string_view own_name(std::string_view place) {
   return place;
 }
 
+/// Whether a GGUF file of a model keeps the matrices that are published in 4 bits. Those in MXFP4 stay as
+/// they are in every file, those of other formats where the file has 16 bits or states none.
+bool kept_in_gguf(const Workload& model, const FormatEnding* stated) {
+  const bool wide =
+      stated == nullptr || stated->weights == WeightFormat::bf16 || stated->weights == WeightFormat::fp16;
+  return std::any_of(model.formats.begin(), model.formats.end(), [&](const StoredFormat& f) {
+    return bytes_per_element(f.precision) <= 0.5 &&
+           (wide || (f.precision == Precision::fp4 && f.block == 32.0));
+  });
+}
+
+/// Formats and notes of a name that is an entry's.
+ModelName with_formats(std::string_view name, std::string_view own, const Workload& found,
+                       const FormatEnding* stated, bool packaged, bool gguf) {
+  ModelName out{.entry = found.name};
+  out.notes.push_back(fmt::format("'{}' is taken for {} of the zoo", name, found.name));
+  if (gguf && kept_in_gguf(found, stated)) {
+    out.as_published = true;
+    out.notes.push_back(fmt::format("'{}' is taken to be stored as {} is published", name, found.name));
+  } else if (stated != nullptr) {
+    out.weight_format = name_of(stated->weights);
+    if (stated->cache_fp8) out.cache_format = name_of(Precision::fp8);
+    out.notes.push_back(fmt::format("the name '{}' states {} weights{}", own, out.weight_format,
+                                    stated->cache_fp8 ? " and an fp8 cache"
+                                    : stated->nearest
+                                        ? ", the nearest: the format that it names has no figures"
+                                        : "; it does not state a cache format"));
+  } else if (packaged) {
+    out.notes.push_back(
+        fmt::format("'{}' is quantized, but the name states no format: say --weight-format", own));
+  }
+  return out;
+}
+
 }  // namespace
 
-ModelName model_of(std::string_view name, const Zoo& zoo) {
+ModelName model_of(std::string_view name, const Zoo& zoo, bool gguf) {
   if (zoo.find<Workload>(name) != nullptr) return {.entry = std::string(name)};
   for (const std::string_view end : {".json", ".gguf", ".yaml", ".yml", ".safetensors"})
     if (name.ends_with(end)) return {.entry = std::string(name)};
@@ -219,6 +256,7 @@ ModelName model_of(std::string_view name, const Zoo& zoo) {
       else if (stated == nullptr)
         stated = format;
     } else if (any_of(wanted.back(), kVariants) || any_of(wanted.back(), kPackaging)) {
+      gguf = gguf || wanted.back() == "gguf";
       packaged =
           packaged || wanted.back() == "gguf" || wanted.back() == "quantized" || wanted.back() == "mlx";
       wanted.pop_back();
@@ -230,23 +268,12 @@ ModelName model_of(std::string_view name, const Zoo& zoo) {
     const auto line = own.find('_');
     std::string publisher(own.substr(0, line == std::string_view::npos ? 0 : line));
     for (char& c : publisher) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return any_of(publisher, kPublishers) ? model_of(own.substr(line + 1), zoo) : ModelName{};
+    return any_of(publisher, kPublishers) ? model_of(own.substr(line + 1), zoo, gguf) : ModelName{};
   }
-  ModelName out{.entry = found->name};
-  out.notes.push_back(fmt::format("'{}' is taken for {} of the zoo", name, found->name));
-  if (stated != nullptr) {
-    out.weight_format = name_of(stated->weights);
-    if (stated->cache_fp8) out.cache_format = name_of(Precision::fp8);
-    out.notes.push_back(fmt::format("the name '{}' states {} weights{}", own, out.weight_format,
-                                    stated->cache_fp8 ? " and an fp8 cache"
-                                    : stated->nearest
-                                        ? ", the nearest: the format that it names has no figures"
-                                        : "; it does not state a cache format"));
-  } else if (packaged) {
-    out.notes.push_back(
-        fmt::format("'{}' is quantized, but the name states no format: say --weight-format", own));
-  }
-  return out;
+  const auto all = parts_of(name);
+  const bool mlx = std::find(all.begin(), all.end(), "mlx") != all.end();
+  if (mlx && stated != nullptr && stated->weights == WeightFormat::int4) stated = &kMlxFour;
+  return with_formats(name, own, *found, stated, packaged, gguf);
 }
 
 }  // namespace mlsysim::detail

@@ -83,8 +83,7 @@ class StackAccount {
       if (op.group != OpGroup::attention) {
         if (op.group == OpGroup::feed_forward || op.group == OpGroup::experts) mixer = nullptr;
       }
-      if (op.params > Params<>() && belongs(op))
-        add_weights(items, op, op.group == OpGroup::attention ? mixer : nullptr);
+      if (op.params > Params<>()) add_weights(items, op, op.group == OpGroup::attention ? mixer : nullptr);
       if (op.state > Data<>() && mixer != nullptr && caches()) add_state(items, op, *mixer);
     }
   }
@@ -146,11 +145,6 @@ class StackAccount {
     plan_.context = std::max(context, tokens);
     plan_.new_tokens = tokens;
     return lower(structure_, *view_, {}, plan_, ops_);
-  }
-  /// A draft uses the embedding and the head of its model.
-  [[nodiscard]] bool belongs(const Op<>& op) const {
-    const bool ends = op.group == OpGroup::embedding || op.group == OpGroup::head;
-    return !(stack_.role == StackRole::draft && ends && !stack_.own_embedding);
   }
   [[nodiscard]] std::string prefix() const {
     return stack_.role == StackRole::decoder ? "" : std::string(name_of(stack_.role)) + ": ";
@@ -351,6 +345,12 @@ MemoryAccount memory_account(const MemoryQuestion& q, const Conventions& convent
       if (part != "mixer.cross" && !part.starts_with("input ("))
         out.not_modelled.push_back(fmt::format("stacks[{}].{}", i, part));
     if (!stack.hidden || stack.layers.empty()) continue;
+    // Layers that draft are loaded where an engine speculates with them, and then they are a draft of its
+    // own.
+    if (stack.role == StackRole::draft && &stack != w.main()) {
+      out.not_modelled.push_back("layers for multi-token prediction (MTP): engines load them to speculate");
+      continue;
+    }
     StackAccount account(q, formats, stack, i);
     account.add_to(items);
     const bool main = stack.role == StackRole::decoder || (stack.role == StackRole::encoder);

@@ -279,6 +279,7 @@ std::shared_ptr<const StackView<T>> view_of(const Stack& stack, std::size_t plac
   const auto& out = stack.output;
   v.edge_norms = T{(out.norm ? 1.0 : 0.0) + (in.norm ? 1.0 : 0.0)};
   v.own_head = parts.flag(!out.tied);
+  v.shares_ends = stack.role == StackRole::draft && !stack.own_embedding;
   v.head_bias = parts.flag(out.bias);
   v.pooler = parts.flag(out.pooler);
   v.outputs = parts.number(out.classes);

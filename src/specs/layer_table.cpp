@@ -76,7 +76,7 @@ double Stack::depth() const {
 }
 
 const Stack* Workload::main() const {
-  for (const auto role : {StackRole::decoder, StackRole::encoder})
+  for (const auto role : {StackRole::decoder, StackRole::encoder, StackRole::draft})
     for (const auto& s : stacks)
       if (s.role == role) return &s;
   return nullptr;
@@ -89,7 +89,7 @@ bool Workload::has_shape() const {
   if (architecture != Architecture::decoder && architecture != Architecture::encoder) return false;
   const Stack* stack = main();
   if (stack == nullptr || !stack->hidden || stack->layers.empty()) return false;
-  bool known = true, works = false, attends = heads().has_value();
+  bool known = true, works = false, attends = heads().has_value() || head_per_token(*this);
   stack_without_law(*stack, [&](std::string_view) { known = false; });
   for_each_place(*stack, [&](const LayerPlace& p) {
     const auto& f = *p.feed_forward;
@@ -144,6 +144,17 @@ std::optional<double> Workload::head_dim() const {
   if (m->grouped) return m->grouped->head_dim;
   if (!m->latent->nope_head_dim) return std::nullopt;
   return *m->latent->nope_head_dim + m->latent->rope_head_dim.value_or(0);
+}
+
+bool head_per_token(const Workload& head) {
+  const Stack* stack = head.main();
+  if (stack == nullptr || stack->role != StackRole::draft) return false;
+  bool mixes = false;
+  for_each_place(*stack, [&](const LayerPlace& p) {
+    const Mixer& m = *p.mixer;
+    mixes = mixes || m.grouped || m.latent || m.linear || m.state_space || m.recurrent || m.cross;
+  });
+  return !mixes;
 }
 
 std::vector<std::string> parts_without_law(const Workload& workload) {

@@ -326,3 +326,26 @@ def test_the_limit_is_the_longest_part_of_what_it_stands_for(run):
     assert "It is limited by the pipeline bubble." in " ".join(run("eval", *step).out.split())
     told = run("explain", *step, "step_latency").out
     assert "limited by the pipeline bubble" in told and "the largest operator, gradient_scatter" not in told
+
+
+def test_each_kind_of_head_is_evaluated(run):
+    words = ("eval", "Llama3_8B", "H100", "--engine", "vllm", "-o", "json")
+    plain = run(*words).json()["p_itl"]
+    for kind in ("eagle", "mtp", "medusa"):
+        done = run(*words, "--draft-model", kind, "--draft-tokens", "3", "--acceptance-length", "2.5")
+        assert done.code == 0, done.err
+        assert plain / 2.5 < done.json()["p_itl"] < plain
+
+
+def test_a_check_on_latents_reads_the_cache_once(run):
+    # Kernels for several tokens work on the latents, as those for one do: a round of two tokens and one proposal is no two
+    # steps, however long the context is.
+    def itl(context, *words):
+        return run("eval", "DeepSeek_R1", "H200", "--accelerators", "8", "--tp", "8", "--engine", "vllm", "--seq-len",
+                   str(context), *words, "-o", "json").json()["p_itl"]
+
+    for context in (2048, 16384, 65536, 131072):
+        plain = itl(context)
+        for kind in ("mtp", "eagle"):
+            checked = itl(context, "--draft-model", kind, "--draft-tokens", "1", "--acceptance-length", "1.85")
+            assert plain < 1.85 * checked < 2 * plain

@@ -180,9 +180,28 @@ def test_a_draft_takes_of_the_pool(run):
         return {part: sum(row["bytes"] for row in rows if row["part"] == part) for part in ("weights", "pool")}
 
     alone = fit()
-    drafted = fit("--speculative-config", """'{"model": "a/EAGLE3-8B", "num_speculative_tokens": 3, "method": "eagle3"}'""")
-    more = drafted["weights"] - alone["weights"]
-    assert more > 1e8 and abs(alone["pool"] - drafted["pool"] - more) < 1e7
+    hidden, vocab, inner = 4096, 128256, 14336
+    # A layer, whose embedding and output matrix are those of the model; a square and an output matrix for each token.
+    layer = hidden * (2 * hidden + 2 * 1024) + 3 * hidden * inner
+    for method, held in (("eagle3", layer), ("medusa", 3 * (hidden**2 + vocab * hidden))):
+        config = f"""'{{"model": "a/head-8B", "num_speculative_tokens": 3, "method": "{method}"}}'"""
+        drafted = fit("--speculative-config", config)
+        more = drafted["weights"] - alone["weights"]
+        assert more == pytest.approx(2 * held, rel=1e-3), method
+        assert abs(alone["pool"] - drafted["pool"] - more) < 1e7
+
+
+def test_layers_that_draft_count_where_they_are_loaded(run):
+    rows = run("memory", "DeepSeek_V3", "H200", "--accelerators", "8", "--engine", "vllm", "-o", "json").json()["rows"]
+    weights = sum(row["bytes"] for row in rows if row["part"] == "weights")
+    assert not any(row["what"].startswith("draft") for row in rows)
+    assert any(row["part"] == "not modelled" and "multi-token prediction" in row["what"] for row in rows)
+    words = ("fit", "DeepSeek_V3", "H200", "--accelerators", "8", "--tp", "8", "--engine", "vllm", "-o", "json")
+    served = next(row["bytes"] for row in run(*words).json()["rows"] if row["part"] == "weights")
+    assert served == pytest.approx(weights, rel=0.005)
+    # One layer of 11.6 B weights and 256 experts, an eighth of it a rank; the embedding and the output matrix are there.
+    more = run(*words, "--draft-model", "mtp", "--draft-tokens", "1").json()["rows"]
+    assert next(row["bytes"] for row in more if row["part"] == "weights") - served == pytest.approx(1.45e9, rel=0.03)
 
 
 def test_a_manifest_names_its_machine_and_its_copies(run, tmp_path):

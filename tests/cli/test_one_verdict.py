@@ -43,6 +43,8 @@ NAMES = [
     ("unsloth/Llama-3.3-70B-Instruct-bnb-4bit", "A6000", 39.5, True),
     ("meta-llama/Llama-3.1-8B-Instruct", "A100 1g.10gb", 16.06, False),
     ("openai/gpt-oss-120b", "p5.48xlarge", 65.2, True),
+    ("unsloth/gpt-oss-20b-GGUF:F16", "RTX4090", 13.75, True),  # experts in MXFP4 in every such file
+    ("mlx-community/Qwen3-8B-4bit", "RTX4090", 4.61, True),  # 4.5 bits, embedding and output matrix too
 ]
 
 

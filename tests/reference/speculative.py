@@ -106,9 +106,9 @@ def speed_up(s, a, batch, mean, final):
 
 
 def checking(s, view, links, batch, drafted, mean):
-    """K + 1 tokens of each sequence in one pass, attended to as a prompt is."""
+    """K + 1 tokens of each sequence in one step: its kernels read what is cached, as those for one token do."""
     h, plan = model.model_view(s.workload), serving_plan(s.precision, s.kv_precision)
     plan.tp, plan.pp, plan.ep, plan.batch = s.tp_size, s.pp_size, s.ep_size, batch
     set_exchange(plan, s, True)
-    plan.phase, plan.new_tokens, plan.context = "prefill", drafted + 1, mean + drafted
+    plan.phase, plan.new_tokens, plan.context = "decode", drafted + 1, mean + drafted
     return serving.run_pass(h, plan, view, links)

@@ -71,14 +71,12 @@ template <class T = double> struct ReplicaPasses {
   }
   /// One step of `requests` that hold `context` tokens.
   [[nodiscard]] PassEstimate<T> decode(const T& requests, const T& context) const {
-    const Plan<T> p = pass(requests, T{1.0}, context);
-    return fidelity_model->template estimator<T>().decode({decoding(), p, step_launch(requests)}, step_device,
-                                                          links);
+    return check(requests, context, T{1.0});
   }
-  /// A pass that checks what was proposed: `new_tokens` of each request, attended to as those of a prompt.
+  /// A pass that checks what was proposed: a step with `new_tokens` of each request.
   [[nodiscard]] PassEstimate<T> check(const T& requests, const T& context, const T& new_tokens) const {
     const Plan<T> p = pass(requests, new_tokens, context);
-    return fidelity_model->template estimator<T>().decode({model, p, step_launch(requests)}, step_device,
+    return fidelity_model->template estimator<T>().decode({decoding(), p, step_launch(requests)}, step_device,
                                                           links);
   }
   /// Requests of `tokens` that fit in the pool of the engine, or beside the weights when the cache may take

@@ -3,7 +3,7 @@
 ///
 /// Items are sums over the operator list, and the total is that of the memory model (`memory_of`).
 /// An engine's rule divides the rest: cache pool, tokens that fit, margin (EngineMemory).
-/// Stacks beside the main one (towers, drafts) are counted too.
+/// Towers are counted too. Draft layers are a draft of its own, which is loaded to speculate.
 ///
 /// Example: Llama-3.1-8B as stored, one request of 8,192 tokens on an H100.
 /// Weights 16.1 GB, keys and values 1.07 GB (131,072 B per token), in all 18.7 GB.

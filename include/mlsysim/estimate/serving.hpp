@@ -419,7 +419,7 @@ template <class T>
   const PassEstimate<T> proposal = priced_step(v, passes, v.draft.model, draft_plan);
   check.new_tokens = v.draft_tokens + 1.0;
   check.context = plan.context + v.draft_tokens;
-  const PassEstimate<T> verify = priced_step(v, passes, v.model, check);
+  const PassEstimate<T> verify = priced_step(v, passes, passes.decode, check);
   const Time<T> drafting = v.draft_tokens * proposal.total, round = checked_cycle(verify, drafting, inflight);
   itl = v.acceptance == Acceptance::independent
             ? apply<SpeculativeTokenTime, T>({proposal.total, round, v.draft_acceptance_rate, v.draft_tokens})
@@ -457,7 +457,8 @@ void add_draft_model(const ServingProblem<T>& v, const ServingPasses<T>& passes,
   draft_plan.new_tokens = plan.new_tokens;
   draft_plan.context = plan.context;
   const Device<T>& device = v.step_device();
-  const auto held = v.fidelity_model->template estimator<T>().pass_memory(v.draft.model, draft_plan, device);
+  auto held = v.fidelity_model->template estimator<T>().pass_memory(v.draft.model, draft_plan, device);
+  held.weights = v.draft.weights(held.weights, v.draft_tokens);
   const Data<T> more = held.weights + held.kv_cache;
   memory.weights += held.weights;
   memory.kv_cache += held.kv_cache;

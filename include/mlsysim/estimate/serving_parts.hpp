@@ -26,12 +26,22 @@ template <class T = double> struct DraftModel {
   ModelView<T> model;
   T tp{1.0};                     ///< devices that share each of its layers
   DataPerParam<T> weight_bytes;  ///< as its weights are stored
+  bool per_token = false;        ///< each token that it proposes has weights of its own
+
+  /// All its weights, of which those for one token are `one`.
+  [[nodiscard]] Data<T> weights(const Data<T>& one, const T& proposed) const {
+    return per_token ? Data<T>(one * proposed) : one;
+  }
 
   static constexpr auto fields() {
     using D = DraftModel;
     return rows(field(&D::model, "", "", ""),
                 field(&D::tp, "tp", "", "devices that share each layer of the draft model").at_least(1),
                 field(&D::weight_bytes, "weight_bytes", "B/param", "storage of one weight").non_negative());
+  }
+  static constexpr auto categories() {
+    using D = DraftModel;
+    return rows(category(&D::per_token, "per_token", "each token that it proposes has weights of its own"));
   }
 };
 

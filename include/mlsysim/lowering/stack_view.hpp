@@ -116,6 +116,7 @@ template <class T = double> struct StackView {
   T streams{1.0};                               ///< residual streams
   T lookup_values{0.0}, lookup_reads{0.0};      ///< values of further tables, and those that a token reads
   bool several_streams = false, looks_up = false;
+  bool shares_ends = false;  ///< embedding and output matrix are weights of another model
   bool parallel =
       false;  ///< mixer and feed-forward read one norm, and their outputs are added before they join
   std::vector<MixerView<T>> mixers;

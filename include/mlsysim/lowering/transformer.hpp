@@ -29,6 +29,7 @@ template <class T> void input_embedding(const Frame<T>& f) {
     op.params += params<T>(h.lookup_values);
     op.memory_bytes += f.weight_bytes * params<T>(f.tokens * h.lookup_reads);
   }
+  if (h.shares_ends) op.params = Params<T>();
   dropout_mask(f, op, values * f.split);
   dropout_traffic(f, op, values * f.split);
   if (f.structure.architecture == Architecture::encoder) {
@@ -89,6 +90,7 @@ template <class T> void output_head(const Frame<T>& f) {
     logits.biased = h.head_bias;
     logits.params = params<T>(h.vocab * h.hidden / f.plan.tp * max(h.own_head, copied) +
                               h.head_bias * h.vocab / f.plan.tp);
+    if (h.shares_ends) logits.params = Params<T>();
     if (f.training() && f.structure.chunks_loss())
       chunked_loss(f, rows, logits);
     else if (f.training())

@@ -225,7 +225,8 @@ struct Workload {
   /// Bytes of all weights at this precision [B]: the published size, or published parameters times the width.
   /// @throws InputError when neither is known
   [[nodiscard]] Data<> size(Precision precision = Precision::fp16) const;
-  /// The main stack: the decoder, else the encoder. Null where no layers are listed.
+  /// The main stack: the decoder, else the encoder, else the draft of a model that is a head. Null where no
+  /// layers are listed.
   [[nodiscard]] const Stack* main() const;
   /// True where the operator list can be made from the layers, or from the records of a convolutional
   /// network.
@@ -284,6 +285,9 @@ struct Listed {
 
 template <> struct ObjectType<Workload> { static constexpr std::string_view name = "workload"; };
 
+/// Whether a model is a head that mixes no tokens, so that each token that it proposes has weights of its own
+/// (Medusa).
+[[nodiscard]] bool head_per_token(const Workload& head);
 /// Paths of the parts of the main stack that no lowering rule covers: "stacks[0].mixer.state_space". Empty
 /// where operators can be listed.
 [[nodiscard]] std::vector<std::string> parts_without_law(const Workload& workload);

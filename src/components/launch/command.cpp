@@ -4,6 +4,7 @@
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/files/detail/roots.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,18 @@ std::string_view base(std::string_view path) {
 
 bool one_of(std::string_view word, std::initializer_list<std::string_view> all) {
   return std::find(all.begin(), all.end(), word) != all.end();
+}
+
+/// Keys and values of a recipe that comes with torchtune; none of one that the zoo does not have.
+std::vector<std::pair<std::string, std::string>> keys_of_recipe(const std::string& recipe) {
+  static const auto all = flatten_yaml(
+      files::read(zoo_directory() / "launch" / "torchtune_recipes.yaml", "a table of recipes", 1 << 20),
+      "torchtune_recipes.yaml");
+  std::vector<std::pair<std::string, std::string>> out;
+  const auto begin = "recipes." + recipe + ".";
+  for (const auto& given : all)
+    if (given.key.starts_with(begin)) out.emplace_back(given.key.substr(begin.size()), given.value);
+  return out;
 }
 
 /// Whether a word is a flag rather than a value; -1 and -0.5 are values.
@@ -177,14 +190,18 @@ class WordReader {
     }
   }
 
-  /// A recipe that comes with torchtune says its model and its method by its name: llama3_1/8B_qlora.
+  /// A recipe that comes with torchtune: what the zoo has of its file. Of others the name says model and
+  /// method: llama3_1/8B_qlora.
   void shipped(const Given& given) {
-    settings_.put_unknown(
-        given,
-        "a recipe that comes with torchtune, of which the name is read: 'tune cp' writes it "
-        "as a file");
+    const auto keys = keys_of_recipe(given.value);
     const auto slash = given.value.find('/');
-    if (slash == std::string::npos) return;
+    settings_.put_unknown(given, !keys.empty() ? "a recipe that comes with torchtune 0.6.1, as it is there"
+                                               : "a recipe that comes with torchtune, of which the name is "
+                                                 "read: 'tune cp' writes it as a file");
+    for (const auto& [key, value] : keys)
+      if (const auto* row = table_.find(key, where_))
+        from_file_.push_back({.key = row->flag, .value = value, .where = where_});
+    if (!keys.empty() || slash == std::string::npos) return;
     std::string size = given.value.substr(slash + 1, given.value.find('_', slash) - slash - 1);
     for (char& c : size) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     const std::string_view method = given.value.find("_qlora") != std::string::npos  ? "qlora_"

@@ -63,20 +63,21 @@ MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, cons
           .offload_experts = r.asked().offload_experts};
 }
 
-/// Adds a model that drafts: its weights take of the pool, and its cache of each token.
-void add_draft(const Workload& draft, const MemoryQuestion& q, const Conventions& conventions,
-               MemoryAccount& account) {
+/// Adds a model that drafts `proposed` tokens: its weights take of the pool, and its cache of each token.
+void add_draft(const Workload& draft, double proposed, const MemoryQuestion& q,
+               const Conventions& conventions, MemoryAccount& account) {
   if (draft.stacks.empty()) return;
   auto own = q;
   own.model = &draft;
   own.engine = nullptr;
   own.offload_weights = own.offload_experts = 0;
   if (draft.heads().value_or(own.tensor_parallel) < own.tensor_parallel) own.tensor_parallel = 1;
-  const auto more = memory_account(own, conventions);
-  for (auto item : more.items) {
+  auto more = memory_account(own, conventions);
+  for (auto& item : more.items) {
     if (item.part != MemoryPart::weights) continue;
-    item.what = "draft: " + item.what;
-    account.items.push_back(std::move(item));
+    if (head_per_token(draft)) item.bytes *= proposed;
+    if (draft.main()->role != StackRole::draft) item.what = "draft: " + item.what;
+    account.items.push_back(item);
   }
   auto& e = *account.engine;
   const double cached = more.sum(MemoryPart::cache) / (q.context * q.requests * unit::B);
@@ -254,15 +255,12 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
   (void)SystemEvaluator::evaluate(built.scenario);  // refuses what no device of the launch does
   Notes notes;
   const ResolvedScenario resolved(built.scenario, notes);
-  auto q = question_of(launch, resolved, zoo);
-  // Layers that draft are loaded where the launch speculates with them, and then they are a draft of its own.
-  Workload served = *q.model;
-  std::erase_if(served.stacks, [](const Stack& s) { return s.role == StackRole::draft; });
-  q.model = &served;
+  const auto q = question_of(launch, resolved, zoo);
   const auto& conventions = conventions_of(zoo);
   auto account = memory_account(q, conventions);
   if (const auto* draft = built.scenario.draft_model; draft != nullptr && draft != built.scenario.workload)
-    add_draft(*draft, q, conventions, account);
+    add_draft(*draft, built.scenario.draft_tokens.value_or(conventions.draft_tokens), q, conventions,
+              account);
   Fit out;
   out.items = rows_of(account, q);
   const double held = launch.serving->tokens.value_or(HUGE_VAL);

@@ -164,24 +164,18 @@ void put_assignments(const detail::FlagTable& table, const LaunchQuestion& q, de
   }
 }
 
-/// The checkpoint that a GGUF file or a repository of such files holds: its name and the quantization.
-/// "models/Qwen3-8B-Q4_K_M-00001-of-00002.gguf", "Qwen/Qwen3-8B-GGUF:Q4_K_M". Without one, llama.cpp takes
-/// Q4_K_M of a repository.
-std::string checkpoint_of(std::string name) {
+/// The model of a GGUF file or of a repository of such files: "models/Qwen3-8B-Q4_K_M-00001-of-00002.gguf",
+/// "Qwen/Qwen3-8B-GGUF:Q4_K_M". Of a repository whose name states no format llama.cpp takes Q4_K_M.
+detail::ModelName gguf_model(std::string name, const Zoo& zoo) {
   if (ends(name, {".gguf"})) {
     name.erase(name.size() - 5);
     if (const auto slash = name.rfind('/'); slash != std::string::npos) name.erase(0, slash + 1);
     if (const auto part = name.rfind("-of-"); part != std::string::npos && part > 6) name.erase(part - 6);
-    return name;
   }
-  std::string format = "Q4_K_M";
-  if (const auto colon = name.rfind(':'); colon != std::string::npos) {
-    format = name.substr(colon + 1);
-    name.erase(colon);
-  }
-  for (const std::string_view end : {"-GGUF", "-gguf"})
-    if (name.ends_with(end)) return name.substr(0, name.size() - end.size()) + "-" + format;
-  return name;
+  auto model = detail::model_of(name, zoo, true);
+  if (ends(name, {"-GGUF", "-gguf"}) && model.weight_format.empty() && !model.as_published)
+    model = detail::model_of(name + ":Q4_K_M", zoo, true);
+  return model;
 }
 
 /// Files that a script writes, and the folder beside it.
@@ -252,17 +246,6 @@ std::optional<std::string> head_of(const detail::Settings& settings) {
   return std::nullopt;
 }
 
-/// Whether the files of a model have 4 bits already, so that a GGUF file of it keeps them.
-bool stored_narrow(const Workload& model) {
-  return std::any_of(model.formats.begin(), model.formats.end(),
-                     [](const StoredFormat& f) { return bytes_per_element(f.precision) <= 0.5; });
-}
-
-/// Whether a format of weights has 16 bits. Such a GGUF file keeps the matrices that have fewer.
-bool bits_16(std::string_view format) {
-  return format == name_of(WeightFormat::bf16) || format == name_of(WeightFormat::fp16);
-}
-
 /// The model of a builder of torchtune: "torchtune.models.llama3_1.qlora_llama3_1_8b" is "llama3_1_8b".
 std::string builder_model(std::string_view name) {
   name.remove_prefix(name.rfind('.') + 1);
@@ -278,11 +261,10 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
     if (!settings.has(quantity)) return;
     // A file of a repository says more than the repository.
     auto asked = settings.text(quantity == "model" && settings.has("model_file") ? "model_file" : quantity);
-    const auto given = asked;
-    if (launch.format == LaunchFormat::llama_cpp) asked = checkpoint_of(asked);
     if (asked.starts_with("torchtune.models.")) asked = builder_model(asked);
     if (q.fields.contains(std::string(field))) return;
-    auto model = detail::model_of(asked, zoo);
+    auto model =
+        launch.format == LaunchFormat::llama_cpp ? gguf_model(asked, zoo) : detail::model_of(asked, zoo);
     if (model.entry.empty() && quantity == "model" && settings.has("model_family"))  // "llama3", and "8B"
       model = detail::model_of(settings.text("model_family") + "_" + asked, zoo);
     if (model.entry.empty() && quantity == "draft_model" && head_of(settings)) return;  // below
@@ -298,14 +280,6 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
                          .reason = BreakReason::unknown_model});
     for (auto& note : model.notes) launch.notes.push_back(std::move(note));
     launch.fields[std::string(field)] = model.entry;
-    if (const Workload* entry = zoo.find<Workload>(model.entry);
-        launch.format == LaunchFormat::llama_cpp && entry != nullptr && stored_narrow(*entry) &&
-        (model.weight_format.empty() || bits_16(model.weight_format) ||
-         (given.find(':') == std::string::npos && !ends(given, {".gguf"})))) {
-      launch.notes.push_back(
-          fmt::format("'{}' is taken to be stored as {} is published", given, model.entry));
-      return;
-    }
     if (model.weight_format.empty()) return;
     if (quantity != "model" || launch.mode != Mode::serve) {
       launch.notes.push_back(fmt::format("the format that '{}' states has no effect here", asked));

@@ -75,7 +75,10 @@ void put_batch(Settings& s, Launch& launch, const TrainingRanks& r) {
   auto accumulation = s.number("accumulation");
   std::optional<double> whole = s.number("global_batch");
   if (whole && *whole <= 0) whole.reset();
-  if (launch.format == LaunchFormat::trainer && !whole) {
+  const bool torchtune = s.text("model").starts_with("torchtune.");
+  if (torchtune && !micro)
+    launch.notes.push_back("the batch of the recipe is not known: --batch-size says it");
+  if (launch.format == LaunchFormat::trainer && !whole && (micro || !torchtune)) {
     if (!micro) {
       micro = s.number_or_usual("micro_batch");
       launch.notes.push_back(fmt::format("a rank has {} sequences, as no key says otherwise", *micro));
@@ -290,7 +293,7 @@ void put_adapters(Settings& s, Launch& launch) {
     const auto targets = s.text("lora_targets");
     const bool all = targets.find("all") != std::string::npos || targets == "true" ||
                      targets.find("up_proj") != std::string::npos ||
-                     targets.find("w1") != std::string::npos ||
+                     targets.find("w1") != std::string::npos || s.on("lora_mlp") ||
                      (targets.empty() && s.flag_name("adapter") == "finetuning_type");
     fields["lora_modules"] = all ? "all" : "attention";
     if (quantized || bits == 4)
@@ -300,8 +303,8 @@ void put_adapters(Settings& s, Launch& launch) {
   } else if (!adapter.empty() && adapter != "full") {
     s.end("adapter", FlagUse::contradicts, "all weights are trained, or adapters of low rank");
   }
-  const auto optimizer = s.text("optimizer");
-  if (optimizer == "adamw_8bit") {
+  const bool narrow = s.text("optimizer") == "adamw_8bit";
+  if (narrow) {
     fields["optimizer"] = "adamw";
     fields["moment_precision"] = "int8";
     s.end("optimizer", FlagUse::used, "AdamW with moments of 8 bits");
@@ -312,7 +315,8 @@ void put_adapters(Settings& s, Launch& launch) {
   const bool torchtune = model.starts_with("torchtune.");
   if (torchtune && choice_of<Precision>(loaded)) fields["precision"] = loaded;
   if (!adapts && (s.on("pure_bf16") || (torchtune && loaded == "bf16")))
-    fields["states"] = "parameter=bf16,gradient=bf16,moment=bf16,master=none";
+    fields["states"] =
+        fmt::format("parameter=bf16,gradient=bf16,moment={},master=none", narrow ? "int8" : "bf16");
   if (!fields.contains("precision")) {
     fields["precision"] = "fp32";
     launch.notes.push_back("arithmetic is in fp32, as no key asks for less");

@@ -15,10 +15,11 @@ struct DraftHead {
   Workload model;
   std::string note;  ///< what was taken for it
 };
-/// The head of this kind on a model: "eagle" is one layer like the model's last, "mtp" the model's own draft
-/// layers where its entry has them, else as "eagle", "medusa" a square matrix and an output matrix for each
-/// token. Embedding and output matrix are the model's. Absent for another word. The matrix that joins hidden
-/// state and embedding before the layer, 2 hidden^2 weights, is not counted.
+/// The head of this kind on a model: "eagle" is one layer like the model's last, dense in place of experts,
+/// "mtp" the model's own draft layers where its entry has them, else as "eagle", "medusa" a square matrix and
+/// an output matrix for each token. The others read the model's embedding and output matrix, which take no
+/// further memory. Absent for another word. The matrix that joins hidden state and embedding before the
+/// layer, 2 hidden^2 weights, is not counted.
 /// @cite li2024eagle, section 4; cai2024medusa, section 2.1
 [[nodiscard]] std::optional<DraftHead> draft_head(std::string_view kind, const Workload& model);
 /// The kinds, as a draft model may be named by them.

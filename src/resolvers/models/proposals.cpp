@@ -18,7 +18,6 @@ Workload own_draft(const Workload& w) {
                       .hint = "name a draft model, or give the measured acceptance_length alone"});
   Workload out = w;
   Stack draft = *found;
-  draft.role = StackRole::decoder;
   if (!draft.own_embedding) draft.input = w.main()->input;
   out.stacks = {draft};
   out.parameters.reset();

@@ -181,7 +181,8 @@ void add_draft(const In& in, const Conventions& c, DataPerParam<> stored, Servin
   v.drafts = true;
   v.draft = {.model = v.fidelity_model->model(*in.draft_model, Phase::decode, notes),
              .tp = detail::draft_degree(*in.draft_model, in.tp_size, notes),
-             .weight_bytes = stored};
+             .weight_bytes = stored,
+             .per_token = head_per_token(*in.draft_model)};
   v.draft.model.structure.drafting = true;
   v.draft.model.structure.capped = v.decode.capped;
   v.draft_acceptance_rate = in.draft_acceptance_rate;

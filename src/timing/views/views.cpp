@@ -70,7 +70,7 @@ const Stack& complete_stack(const Workload& w) {
       incomplete(w, fmt::format("rule for {}", fmt::join(parts, ", ")));
   need(stack->hidden, w, "stacks[0]", "hidden");
   if (w.architecture == Architecture::decoder) need(stack->input.vocab, w, "input", "vocab");
-  bool works = false, attends = w.heads().has_value();
+  bool works = false, attends = w.heads().has_value() || head_per_token(w);
   for_each_place(*stack, [&](const LayerPlace& p) {
     check_complete(w, p);
     works = works || p.feed_forward->dense || p.feed_forward->experts || p.mixer->state_space;

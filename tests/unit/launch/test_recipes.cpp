@@ -225,7 +225,11 @@ TEST_CASE("a launch is found in more places where people keep it", "[launch]") {
   // A repository of GGUF files of a model in 4 bits keeps its format.
   CHECK(field(read("llama-server -hf ggml-org/gpt-oss-20b-GGUF"), "weight_format").empty());
   CHECK(field(read("llama-server -hf unsloth/gpt-oss-20b-GGUF:F16"), "weight_format").empty());
+  CHECK(field(read("llama-server -hf unsloth/gpt-oss-20b-GGUF:Q4_K_M"), "weight_format").empty());
   CHECK(field(read("llama-server -hf Qwen/Qwen3-8B-GGUF"), "weight_format") == "q4_k_m");
+  // A repository of one file has its format in its name.
+  CHECK(field(read("llama-server -hf ggml-org/Qwen3-Coder-30B-A3B-Instruct-Q8_0-GGUF"), "weight_format") ==
+        "q8_0");
   CHECK(field(read("llama-server -hf Qwen/Qwen3-8B-GGUF:IQ2_XS"), "weight_format") == "iq2_xs");
   const auto file = read(
       "llama-server --hf-repo bartowski/Qwen2.5-14B-Instruct-GGUF --hf-file "
@@ -313,7 +317,18 @@ TEST_CASE("a recipe of torchtune says its model and its method by its name", "[l
   CHECK(field(full, "accelerators") == "4");
   CHECK(field(full, "states") == "parameter=bf16,gradient=bf16,moment=bf16,master=none");
   CHECK(finding(full, "config").use == FlagUse::ignored);
+  // What the file of a recipe says is in the zoo; of a recipe that it does not have, no batch is made up.
+  const auto single =
+      read("tune run full_finetune_single_device --config llama3_1/8B_full_single_device batch_size=4");
+  CHECK(field(single, "batch_size") == "4");
+  CHECK(field(single, "recomputation") == "full");
+  CHECK(field(single, "states") == "parameter=bf16,gradient=bf16,moment=int8,master=none");
+  CHECK(finding(single, "optimizer_in_bwd").use == FlagUse::contradicts);
+  const auto adapted = read("tune run lora_finetune_single_device --config llama3_1/8B_lora_single_device");
+  CHECK(field(adapted, "batch_size") == "16");  // 2, 8 times
+  CHECK(field(adapted, "lora_modules") == "all");
   const auto tuned = read("tune run lora_finetune_single_device --config qwen2_5/7B_qlora_single_device");
+  CHECK(field(tuned, "batch_size").empty());
   CHECK(field(tuned, "workload") == "Qwen2_5_7B");
   CHECK(field(tuned, "weight_format") == "nf4");
 }

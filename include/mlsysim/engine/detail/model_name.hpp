@@ -17,10 +17,12 @@ namespace mlsysim::detail {
 struct ModelName {
   std::string entry;                        ///< of the zoo, or a file; empty where the name is not known
   std::string weight_format, cache_format;  ///< that an ending states; empty where it states none
-  std::vector<std::string> notes;           ///< what was assumed
+  bool as_published = false;       ///< the file holds the formats of the entry, whatever it is called
+  std::vector<std::string> notes;  ///< what was assumed
 };
 /// The model of a name as engines know it. An ending that states a format is dropped and handed on; an ending
 /// that states a version is part of the name, as versions may differ in their shapes.
-[[nodiscard]] ModelName model_of(std::string_view name, const Zoo& zoo);
+/// @param gguf the files are llama.cpp's, also where the name does not say so
+[[nodiscard]] ModelName model_of(std::string_view name, const Zoo& zoo, bool gguf = false);
 
 }  // namespace mlsysim::detail

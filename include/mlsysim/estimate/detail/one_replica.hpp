@@ -27,7 +27,7 @@ template <class T>
 /// Weights of the model that drafts, of all its ranks.
 template <class T>
 [[nodiscard]] Data<T> draft_weights(const ServingProblem<T>& v, const ReplicaPasses<T>& draft) {
-  return draft.memory(T{1.0}, v.seq_len).weights * v.draft.tp;
+  return v.draft.weights(draft.memory(T{1.0}, v.seq_len).weights, v.draft_tokens) * v.draft.tp;
 }
 
 /// One replica of a served model, as a problem of in-flight batching.

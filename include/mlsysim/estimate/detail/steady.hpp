@@ -483,7 +483,8 @@ void set_memory(const SteadyState<T>& state, const PassEstimate<T>& decode, Serv
   out.memory = fullest(demands, v.decode, v.plan, passes.step_device);
   if (v.cache_rule.known) passes.add_kept(v.kv_share, v.cache_rule, out.memory);
   if (v.drafts) {
-    const auto draft = state.p.draft.memory(running, state.held);
+    auto draft = state.p.draft.memory(running, state.held);
+    draft.weights = v.draft.weights(draft.weights, v.draft_tokens);
     const Data<T> more = draft.weights + draft.kv_cache;
     const T& lost = passes.step_device.conventions.memory_fragmentation;
     out.memory.weights += draft.weights;

@@ -23,6 +23,9 @@ constexpr std::string_view kLoggers[] = {"[__recompiles]", "[__graph_breaks]", "
 constexpr std::string_view kLimit = "torch._dynamo hit config.";
 /// Begins the warning of torch 2.2 to 2.5 about values that the host reads.
 constexpr std::string_view kFrom = "Graph break from `";
+/// Begin the last line of an exception: with fullgraph=True a break or a limit is one.
+constexpr std::string_view kUnsupported = "torch._dynamo.exc.Unsupported: ",
+                           kOverLimit = "torch._dynamo.exc.FailOnRecompileLimitHit: ";
 constexpr std::size_t kMostBreaks = 100'000, kLongestReason = 16'384, kMostNotes = 20;
 
 std::optional<double> count_at(std::string_view text) {
@@ -116,6 +119,7 @@ class LogText {
     const auto plain = trimmed(l.text);
     if (const auto at = plain.find(kLimit); at != std::string_view::npos)
       return limit(plain.substr(at + kLimit.size()), l);
+    if (!in_trace_ && thrown(plain)) return;
     if (plain.starts_with("Recompiling function ")) return recompile(plain.substr(21));
     if (const auto at = plain.find("n user code at ");
         at != std::string_view::npos && plain.starts_with("Graph break"))
@@ -135,6 +139,7 @@ class LogText {
       in_stack_ = true;
       return;
     }
+    if (warned_ && plain.starts_with("torch._dynamo.config.")) remedy_ = plain;
     if (kind_ != Kind::none && !warned_) part(l.text, plain);
   }
 
@@ -164,6 +169,16 @@ class LogText {
     if (open != std::string_view::npos) limit_ = count_at(text.substr(open + 1)).value_or(0);
     compiled_ = l.compiled;
   }
+  /// Starts the record of an exception. @return whether the line is one
+  bool thrown(std::string_view plain) {
+    const bool over = plain.starts_with(kOverLimit);
+    if (!over && !plain.starts_with(kUnsupported)) return false;
+    start(over ? Kind::limit : Kind::graph_break, {});
+    reason_ = plain.substr(over ? kOverLimit.size() : kUnsupported.size());
+    if (over) name_ = reason_.substr(0, reason_.find(' '));
+    thrown_ = true;
+    return true;
+  }
   /// "fn in /path/file.py:3"
   void recompile(std::string_view text) {
     const auto in = text.rfind(" in ");
@@ -185,10 +200,11 @@ class LogText {
       reason_ = plain.substr(13);
     } else if (kind_ == Kind::limit && plain.starts_with("reasons:")) {
       reason_ = trimmed(plain.substr(8));
-    } else if (kind_ == Kind::limit) {
+    } else if (kind_ == Kind::limit || (thrown_ && plain.empty() && !stack_.empty())) {
       close();
     } else if (plain.starts_with("triggered by") || plain.empty()) {
-    } else if (plain.starts_with("User code traceback:") || plain.starts_with("User Stack:")) {
+    } else if (plain.starts_with("User code traceback:") || plain.starts_with("User Stack:") ||
+               plain == "from user code:") {
       in_stack_ = true;
     } else if (in_stack_ && plain.starts_with("Traceback (most recent call last)")) {
       in_trace_ = true;  // of the compiler itself, down to what it could not do
@@ -211,7 +227,8 @@ class LogText {
     reason_.clear();
     stack_.clear();
     name_.clear();
-    in_stack_ = in_trace_ = warned_ = false;
+    remedy_.clear();
+    in_stack_ = in_trace_ = warned_ = thrown_ = false;
     limit_ = compiled_ = 0;
   }
   void add() {
@@ -220,13 +237,17 @@ class LogText {
       ++graph_breaks_;
       made = break_of(reason_.empty() ? "the log gives no reason" : reason_, registry_);
       made.stack = traceback_of(stack_);
+      if (!remedy_.empty()) made.hints.push_back(remedy_);
     } else if (kind_ == Kind::limit) {
       made = break_of("Dynamo recompile limit exceeded", registry_);
       made.graph_break = false;
-      made.explanation = fmt::format("'{}' was compiled {:g} times, the {}; from then on it runs uncompiled",
-                                     place_.function, limit_, name_);
+      made.explanation =
+          thrown_ ? fmt::format("a function was compiled as often as {} allows, an error with fullgraph=True",
+                                name_)
+                  : fmt::format("'{}' was compiled {:g} times, the {}; from then on it runs uncompiled",
+                                place_.function, limit_, name_);
       made.context = reason_;
-      if (!reason_.empty() && out_.notes.size() < kMostNotes)
+      if (!thrown_ && !reason_.empty() && out_.notes.size() < kMostNotes)
         out_.notes.push_back(fmt::format("{} reached {} ({:g}), the last time because of {}",
                                          place_.function.empty() ? "a function" : place_.function, name_,
                                          limit_, reason_));
@@ -245,9 +266,10 @@ class LogText {
   CompileRecord out_;
   Kind kind_ = Kind::none;
   SourceLine place_;
-  std::string reason_, stack_, name_;
+  std::string reason_, stack_, name_, remedy_;
   bool in_stack_ = false, in_trace_ = false, others_ = false;
   bool warned_ = false;  ///< the place of the break is still to come
+  bool thrown_ = false;  ///< an exception, behind which a job log goes on
   std::optional<double> rank_;
   double limit_ = 0, compiled_ = 0, graph_breaks_ = 0, of_limits_ = 0;
   std::set<std::string> functions_;
@@ -256,9 +278,9 @@ class LogText {
 }  // namespace
 
 bool is_log_text(std::string_view bytes) {
-  return bytes.find(kLimit) != std::string_view::npos || bytes.find(kFrom) != std::string_view::npos ||
-         std::any_of(std::begin(kLoggers), std::end(kLoggers),
-                     [&](std::string_view name) { return bytes.find(name) != std::string_view::npos; });
+  const auto holds = [&](std::string_view words) { return bytes.find(words) != std::string_view::npos; };
+  return holds(kLimit) || holds(kFrom) || holds(kUnsupported) || holds(kOverLimit) ||
+         std::any_of(std::begin(kLoggers), std::end(kLoggers), holds);
 }
 
 CompileRecord read_log_text(std::string_view text, const BreakRegistry& registry) {

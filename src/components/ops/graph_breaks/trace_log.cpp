@@ -127,13 +127,14 @@ std::string compilation_of(const Json& head) {
 
 std::vector<SourceLine> traceback_of(std::string_view text) {
   std::vector<SourceLine> out;
-  constexpr std::string_view lead = "  File \"", middle = "\", line ", in = ", in ";
+  constexpr std::string_view lead = "File \"", middle = "\", line ", in = ", in ";
   while (!text.empty() && out.size() < 1000) {
     const auto end = text.find('\n');
     const auto line = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-    const auto at = line.find(middle);
-    if (!line.starts_with(lead) || at == std::string_view::npos) {
+    const auto at = line.find(middle), from = line.find_first_not_of(' ');
+    const bool frame = from != std::string_view::npos && line.substr(from).starts_with(lead);
+    if (!frame || at == std::string_view::npos) {
       if (line.starts_with("    ") && !out.empty() && out.back().code.empty())
         out.back().code = line.substr(std::min(line.size(), line.find_first_not_of(' ')));
       continue;
@@ -144,7 +145,7 @@ std::vector<SourceLine> traceback_of(std::string_view text) {
       number = number * 10 + (line[k] - '0');
     const auto name = line.find(in, at);
     out.push_back(
-        {short_path(line.substr(lead.size(), at - lead.size())), number,
+        {short_path(line.substr(from + lead.size(), at - from - lead.size())), number,
          name == std::string_view::npos ? std::string() : std::string(line.substr(name + in.size()))});
   }
   return out;

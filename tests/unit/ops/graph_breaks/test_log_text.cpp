@@ -163,3 +163,57 @@ TEST_CASE("an explain document says which sizes of the model were cut", "[ops]")
   CHECK(r.notes[0].find("num_hidden_layers 2") != std::string::npos);
   CHECK(r.notes[0].find("28") != std::string::npos);
 }
+
+TEST_CASE("An exception of fullgraph=True is a break, as it is pasted", "[ops]") {
+  const auto r = read_text(
+      "Traceback (most recent call last):\n"
+      "  File \"/app/run.py\", line 12, in <module>\n"
+      "    out = model(x)\n"
+      "torch._dynamo.exc.Unsupported: Data-dependent branching\n"
+      "  Explanation: Detected data-dependent branching.\n"
+      "  Hint: Use `torch.cond` to express dynamic control flow.\n"
+      "\n"
+      "  Developer debug context: attempted to jump with TensorVariable()\n"
+      "\n"
+      "from user code:\n"
+      "   File \"/app/m.py\", line 5, in f\n"
+      "    if x.sum() > 0:\n"
+      "\n"
+      "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace\n"
+      "  File \"/app/later.py\", line 1, in g\n");
+  REQUIRE(r.breaks.size() == 1);
+  const auto& made = r.breaks.front();
+  CHECK(r.graph_breaks == 1);
+  CHECK(made.type == "Data-dependent branching");
+  CHECK(made.explanation == "Detected data-dependent branching.");
+  REQUIRE(made.stack.size() == 1);
+  CHECK(made.place().file == "app/m.py");
+  CHECK(made.place().line == 5);
+  CHECK(made.place().function == "f");
+
+  const auto over = read_text(
+      "torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached with fullgraph=True. If "
+      "recompilations "
+      "are expected, consider increasing torch._dynamo.config.cache_size_limit to an appropriate value.\n");
+  REQUIRE(over.breaks.size() == 1);
+  CHECK_FALSE(over.breaks.front().graph_break);
+  CHECK(over.breaks.front().explanation.find("recompile_limit") != std::string::npos);
+  CHECK(over.breaks.front().hints.size() == 1);
+}
+
+TEST_CASE("A warning without its logger keeps place and remedy", "[ops]") {
+  const auto r = read_text(
+      "  Graph break from `Tensor.item()`, consider setting:\n"
+      "      torch._dynamo.config.capture_scalar_outputs = True\n"
+      "  or:\n"
+      "      env TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS=1\n"
+      "  to include these operations in the captured graph.\n"
+      "  \n"
+      "  Graph break: from user code at:\n"
+      "    File \"/app/m.py\", line 17, in forward\n"
+      "      n = x.max().item()\n");
+  REQUIRE(r.breaks.size() == 1);
+  CHECK(r.breaks.front().place().line == 17);
+  REQUIRE(r.breaks.front().hints.size() == 1);
+  CHECK(r.breaks.front().hints.front() == "torch._dynamo.config.capture_scalar_outputs = True");
+}
