@@ -162,3 +162,33 @@ def closed_loop(steady, requests, slots, before):
     fall = max((second - first) - (first - everyone), 1e-12)
     others = min(max(first - (second - first) * (first - everyone) / fall, 0.0), everyone)
     return at(others)
+
+
+def token_time_deviation(s, steady, step, running):
+    """Over requests that arrive at random: a Poisson number of prompts meets each, and a Poisson number of requests
+    runs beside it, whose mean over a stay has 2/3 of the variance."""
+    if not s.arrival_rate:
+        return 0.0
+    added, by_requests = max(step.itl - step.decode_step_time, 0.0), 0.0
+    by_requests = max(step.device - steady.decode_step_time(s.ep_size, steady.lanes(running)), 0.0)
+    prompts = added**2 / (max(step.prompts, 1e-12) * steady.steps)
+    return math.sqrt(prompts + by_requests**2 * 2 / 3 / max(running, 1e-12))
+
+
+def rates_and_latencies(s, out, rate, devices, answers):
+    out["request_throughput"] = rate
+    out["token_throughput"] = rate * s.output_tokens
+    out["token_throughput_per_accelerator"] = out["token_throughput"] / devices
+    generation = out["itl"] * (s.output_tokens - 1)
+    for first, whole in (("ttft", "request_latency"), ("p99_ttft", "p99_request_latency")):
+        if first in out:
+            out[whole] = out[first] + generation
+    if answers.differ and "p99_ttft" in out:  # prompts and answers are independent: what exceeds the means adds in squares
+        longest = out["itl"] * (s.output_tokens * answers.factor(0.99) - 1)
+        late = max(0.0, out["p99_ttft"] - out["ttft"])
+        out["p99_request_latency"] = out["request_latency"] + math.hypot(late, longest - generation)
+    if s.target_itl:
+        spare, deviation = s.target_itl - out["itl"], (out["p99_itl"] - out["itl"]) / 2.3263478740408408
+        meets = 0.5 * math.erfc(-spare / deviation / math.sqrt(2)) if deviation > 0 else float(spare >= 0)
+        out["slo_attainment"] = out.get("slo_attainment", 0.0) * meets if s.target_ttft else meets
+    out["goodput"] = rate * out.get("slo_attainment", 1.0) if out["is_stable"] else 0.0

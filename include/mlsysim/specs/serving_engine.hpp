@@ -170,8 +170,7 @@ struct ServingEngine {
             .positive()
             .defaulted("the device's own issue time"),
         field(&E::prompt_layer, "prompt_layer", "ms",
-              "host time of one layer in a pass with prompts that is no captured graph; in place of "
-              "prefill_issue")
+              "host time of a layer in an uncaptured pass with prompts; in place of prefill_issue")
             .non_negative(),
         field(&E::beside, "beside", "", "passes are prepared while another runs")
             .defaulted("before each pass"),
@@ -197,8 +196,7 @@ struct ServingEngine {
         field(&E::autocast, "autocast", "", "products in fp16 cast their factors from fp32 first"),
         field(&E::fp16_sums, "fp16_sums", "", "products in fp16 keep their sums in fp16"),
         field(&E::unpack_rows, "unpack_rows", "",
-              "rows of a product beyond which weights of fewer bits than the arithmetic are first written to "
-              "memory as wide as it is")
+              "rows of a product beyond which narrow weights are first written out as wide as the arithmetic")
             .non_negative()
             .counted()
             .defaulted("kernels widen weights on their way"),

@@ -1,4 +1,4 @@
-// What surrounds the command of an engine: variables, launchers of ranks, and the name of its script.
+// The surroundings of an engine's command: variables, launchers of ranks, and the name of its script.
 
 #include "detail/command.hpp"
 
