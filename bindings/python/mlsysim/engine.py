@@ -216,7 +216,7 @@ class SystemEvaluation(_Read):
         {resolver: EvaluationLevel} of the resolvers of `also`.
     passed_all : bool
         Whether no level fails.
-    scenario_name, workload, hardware, mode, fidelity, load, runtime : str
+    scenario_name, workload, hardware, mode, fidelity, load, lengths, runtime : str
         The settled scenario.
     guess : str
         Part of the shape of the model that is a guess.

@@ -38,6 +38,8 @@ template <class T = double> struct LengthSpread {
   static constexpr auto categories() {
     return rows(category(&LengthSpread::differs, "differs", "lengths of requests differ"));
   }
+  /// The mean length of those that are there at a random moment: a longer one is there for longer.
+  [[nodiscard]] T met(const T& mean) const { return differs ? T(mean * (1.0 + cv * cv)) : mean; }
   /// Lengths that 50, 90, 95 and 99 % of the requests stay below.
   [[nodiscard]] std::array<T, 4> factors() const { return {p50, p90, p95, p99}; }
 };

@@ -42,9 +42,8 @@ template <class T = double> class Steady {
       : p_(p),
         fresh_(p.seq_len - p.cached_prefix_len),
         together_(max(T(floor(p.prefill_chunk_tokens / fresh_)), T{1.0})),
-        // Token i of n sees i of them; a request with a long answer is there for longer.
         context_(p.seq_len +
-                 (p.output_tokens * (1.0 + p.answer_lengths.cv * p.answer_lengths.cv) + 1.0) / 2.0),
+                 (p.answer_lengths.met(p.output_tokens) + 1.0) / 2.0),  // token i of n sees i of them
         drafted_(p.speculates ? p.draft_tokens : T{0.0}),
         tokens_per_pass_(yield_of_check(p)),
         // The first of the generated tokens comes with the prompt; who ends within a block stays to its end.
