@@ -36,7 +36,7 @@ struct EstimatedFigure {
 /// `entry.is_law()` tells whether derivatives and bounds are exact; if not, tools take differences and say
 /// so.
 struct Subject {
-  std::string title;      ///< "Llama3_70B on 8 x H100, serve, 16 requests kept in flight, 2048 tokens in, ..."
+  std::string title;  ///< "Llama3_70B on 8 x H100, serve, 16 requests kept in flight, 2048 tokens in, ..."
   std::string setting{};  ///< of these words those of load, lengths and software, behind a comma
   LawEntry entry;
   std::vector<double> point;  ///< canonical base units, one per input of the entry
