@@ -13,7 +13,7 @@ interface Plan { devices: number; replicas: number; tp_size: number; pp_size: nu
 interface Option { machine: string; feasible: boolean; meets_limits: boolean; cost?: number; lower: number; upper: number; against_choice: [number, number | null]; apart: boolean; size: { best: Plan; launch: string }; why_not?: string; smallest_change?: string }
 interface Decision {
   unit: string; level: number; options: Option[]; regret: { most: number | null };
-  flips: { figure: string; unit: string; now: number; at: number; winner: string; deviations: number | null }[]; next: { machine: string; what: string; gpu_minutes: number; regret_left: number; kernel: { op: string; size: Record<string, number> } }[];
+  flips: { figure: string; unit: string; now: number | null; at: number; winner: string; deviations: number | null }[]; next: { machine: string; what: string; gpu_minutes: number; regret_left: number; kernel: { op: string; size: Record<string, number> } }[];
 }
 
 /** What is asked beside the machines: option, label, and what it is at the start. */
@@ -53,7 +53,7 @@ function Ranking({ d }: { d: Decision }) {
         const p = o.size.best;
         return [o.machine, p.devices, `${p.replicas} \u00d7 (${degrees(p)})`, ...(trains ? [p.training_time_d!, `${digits(100 * p.mfu!)} %`] : [`${digits(p.p99_ttft_ms!)} ms`, `${digits(p.itl_ms!)} ms`, labelled(p.limited_by)]), `${o.cost === undefined ? "not known" : `${cost(o.lower)} to ${o.upper === null ? "no limit" : cost(o.upper)}`}`];
       })} />
-      {d.flips.length > 0 && <><h3>What would change the choice</h3><ul>{d.flips.map((f) => <li>{f.winner}, if {labelled(f.figure)} were {f.at < f.now ? "below" : "above"} {digits(f.at)} {f.unit} (now {digits(f.now)})
+      {d.flips.length > 0 && <><h3>What would change the choice</h3><ul>{d.flips.map((f) => <li>{f.winner}, if {labelled(f.figure)} were {f.now === null || f.at < f.now ? "below" : "above"} {digits(f.at)} {f.unit} (now {f.now === null ? "not known" : digits(f.now)})
         {f.deviations !== null && `, ${f.deviations.toFixed(1)} standard deviations away`}</li>)}</ul></>}
       {d.next.length > 0 && <><h3>What to measure next</h3><ul>{d.next.map((m) => <li>{m.machine}: {m.kernel.op} {Object.entries(m.kernel.size).map(([name, size]) => `${name} ${size}`).join(" ")}, {m.what} ({digits(m.gpu_minutes)} GPU minutes; {cost(m.regret_left)} at stake afterwards)</li>)}</ul></>}
     </>
