@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace mlsysim::cli {
 namespace {
@@ -118,11 +119,13 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
   const bool fits = q.device == nullptr ||
                     (account.engine ? account.engine->fits : account.memory.total <= account.memory.capacity);
   const bool one = request.requests == 1;
-  const auto summary =
-      fmt::format("{:g} request{} of {:g} tokens {}", request.requests, one ? "" : "s", q.context,
-                  fits  ? one ? "fits" : "fit"
-                  : one ? "does not fit"
-                        : "do not fit");
+  auto summary = fmt::format("{:g} request{} of {:g} tokens {}", request.requests, one ? "" : "s", q.context,
+                             fits  ? one ? "fits" : "fit"
+                             : one ? "does not fit"
+                                   : "do not fit");
+  if (account.engine && fits)
+    summary += fmt::format("; the cache of {} holds {:.0f} of them", q.engine->name,
+                           std::floor(account.engine->tokens / q.context));
   if (q.device != nullptr && options.format != OutputFormat::text) table.footer = summary;
   out.payload = q.device == nullptr ? render(table, options) : verdict_first(fits, summary, table, options);
   if (!fits) {

@@ -6,6 +6,7 @@
 #include <mlsysim/explore/space/space.hpp>
 #include <mlsysim/intervals/residual_groups.hpp>
 #include <mlsysim/report/render_options.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 
 #include <map>
 #include <string>
@@ -175,7 +176,7 @@ struct LaunchRequest {
 struct MemoryRequest {
   std::string model, device;  ///< the device may be empty
   std::string engine = "none", precision, kv_precision;
-  double context = 8192, requests = 1, tensor_parallel = 1, expert_parallel = 1;
+  double context = UsualRequest::tokens, requests = 1, tensor_parallel = 1, expert_parallel = 1;
   std::string accelerators;  ///< that share the model; empty: as the other two say
 };
 [[nodiscard]] Answer memory(const MemoryRequest& request, const RenderOptions& options);

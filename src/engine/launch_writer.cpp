@@ -2,6 +2,8 @@
 
 #include <mlsysim/units/error.hpp>
 
+#include <cmath>
+
 namespace mlsysim::detail {
 namespace {
 LaunchWriter writer = nullptr;
@@ -9,13 +11,18 @@ LaunchWriter writer = nullptr;
 
 void set_launch_writer(LaunchWriter with) { writer = with; }
 
-std::string launch_command(const Scenario& scenario) {
+LaunchCommand launch_command(const Scenario& scenario) {
   if (writer == nullptr) return {};
   try {
-    return writer(scenario);
-  } catch (const Error&) {
-    return {};
+    return {.text = writer(scenario), .refused = {}};
+  } catch (const Error& error) {
+    return {.text = {}, .refused = error.facts().message};
   }
+}
+
+double admitted_requests(double running) {
+  constexpr double deviations = 3.1;
+  return std::ceil(running + deviations * std::sqrt(running));
 }
 
 }  // namespace mlsysim::detail

@@ -6,6 +6,7 @@
 #include <mlsysim/resolvers/detail/pass_times.hpp>
 #include <mlsysim/resolvers/machine.hpp>
 #include <mlsysim/specs/detail/divisor.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/timing/stored_formats.hpp>
 #include <mlsysim/timing/views.hpp>
 #include <mlsysim/units/format.hpp>
@@ -204,8 +205,7 @@ void ResolvedScenario::settle_load(Notes& notes) {
                    : load_ == Load::concurrency ? TextRef("batch_size requests are kept in flight")
                                                 : TextRef("textbook fidelity: a static batch"));
     if (load_ != Load::burst && !asked_.output_tokens) {
-      const InFlightBatchingModel::Inputs usual_request;
-      asked_.output_tokens = usual_request.output_tokens;
+      asked_.output_tokens = UsualRequest::answer;
       notes.assume("output_tokens", *asked_.output_tokens, "128, convention of MLSys-im");
     }
   }

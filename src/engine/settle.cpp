@@ -69,6 +69,18 @@ void set_workers(const ResolvedScenario& r, ServingProblem<>& out, Notes& notes)
       "engines without such workers are: mlsysim validate inference/hopper_disaggregated_tpot");
 }
 
+/// The cache by the rule of the engine. Its pool has pages, and its share leaves room for what fragments.
+void set_cache(const Scenario& s, const HardwareNode& hardware, const ServingEngine& engine,
+               ServingProblem<>& out, Notes& notes) {
+  const auto cache =
+      cache_settings(std::nullopt, s.prefill_chunk_tokens, engine, hardware, out.plan, out.model, notes);
+  out.kv_share = cache.share;
+  out.cache_rule = cache.rule;
+  if (!cache.rule.known) return;
+  out.device.conventions.memory_fragmentation = out.decode_device.conventions.memory_fragmentation = 0;
+  notes.assume("memory_fragmentation", 0.0, "the share of the engine leaves room for it");
+}
+
 /// Replicas under their load. In steady state the engine has host time, and its cache a share of the memory.
 ServingProblem<> settle_serving(const ResolvedScenario& r, Notes& notes) {
   auto out = settle(detail::serve_request(r), notes, r.replicas());
@@ -86,8 +98,9 @@ ServingProblem<> settle_serving(const ResolvedScenario& r, Notes& notes) {
     out.chunked_prefill = true;
   }
   if (s.arrival_rate) out.arrival_rate = *s.arrival_rate;
-  out.engine = engine_times(engine_or_usual(s.engine, r.hardware(), *out.fidelity_model, notes));
-  out.kv_share = figures.number("catalogue.serving.kv_share");
+  const auto engine = engine_or_usual(s.engine, r.hardware(), *out.fidelity_model, notes);
+  out.engine = engine_times(engine);
+  set_cache(s, r.hardware(), engine, out, notes);
   if (r.has_workers()) set_workers(r, out, notes);
   out.page_tokens = InFlightBatchingModel::Inputs{}.page_tokens;
   notes.assume("page_tokens", out.page_tokens, "pages of vLLM, kwon2023vllm");

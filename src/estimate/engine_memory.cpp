@@ -1,5 +1,6 @@
 #include "estimate/engine_memory.hpp"
 
+#include <mlsysim/estimate/cache_rule.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
@@ -18,25 +19,23 @@ const MemoryStep* step_of(const EngineMemoryRule& rule, Data<> total) {
 }
 
 /// Memory that an engine reserves by its table, e.g. for pass tokens, ranks and captured graphs.
-Data<> kept_by(const EngineMemoryRule& rule, const EngineDemand& d, double pass_tokens) {
+Data<> kept_by(const EngineMemoryRule& rule, const ShareDemand& d) {
   const MemoryKept& k = *rule.kept;
   const double graphs = graph_requests(rule, d.total, d.tensor_parallel).value_or(0);
-  Data<> kept = k.base + std::max(pass_tokens, k.least_pass_tokens) * k.pass_token + d.ranks * k.rank +
+  Data<> kept = k.base + std::max(d.pass_tokens, k.least_pass_tokens) * k.pass_token + d.ranks * k.rank +
                 graphs * k.graph_request;
   if (d.latent && k.latent) kept += *k.latent;
   if (k.least && d.total >= k.least_from.value_or(Data<>())) kept = max(kept, *k.least);
   return kept;
 }
 
-/// The share that an engine takes: given, its default, or what its table leaves.
-double share_of(const EngineMemoryRule& rule, const EngineDemand& d, double pass_tokens) {
-  if (d.shares.fraction) return *d.shares.fraction;
+}  // namespace
+
+double engine_share(const EngineMemoryRule& rule, const ShareDemand& d) {
   if (!rule.kept) return rule.share.value_or(1);
   const double scale = std::pow(10.0, rule.kept->digits);
-  return std::round((d.total - kept_by(rule, d, pass_tokens)) / d.total * scale) / scale;
+  return std::round((d.total - kept_by(rule, d)) / d.total * scale) / scale;
 }
-
-}  // namespace
 
 std::optional<double> graph_requests(const EngineMemoryRule& rule, Data<> total, double tensor_parallel) {
   const auto* s = step_of(rule, total);
@@ -56,21 +55,19 @@ EngineMemory engine_memory(const EngineMemoryRule& rule, const EngineDemand& d, 
     out.held.push_back({.part = MemoryPart::margin, .what = std::move(what), .bytes = bytes});
   };
   const double pass = d.shares.pass_tokens.value_or(batched_tokens(rule, d.total));
-  const double share = share_of(rule, d, pass);
+  const double share = d.shares.fraction
+                           ? *d.shares.fraction
+                           : engine_share(rule, {d.total, pass, d.ranks, d.tensor_parallel, d.latent});
   const auto outside = fmt::format("outside {} {}", rule.knob, share);
   const auto work = fmt::format("activations of the largest pass, {:g} tokens", pass);
   switch (rule.share_of) {
-    case ShareOf::total: {
-      const Data<> granted = std::ceil(d.total / unit::B * share) * unit::B;
-      hold(outside, d.total - granted);
+    case ShareOf::total:
+      hold(outside, d.total * (1 - share));
       hold(work, activations);
-      out.pool = granted - d.weights - d.reserve - activations;
       break;
-    }
     case ShareOf::free: {
       const Data<> free = d.total - d.reserve, slack = free * (1 - share);
       hold(outside + ", for activations and graphs", slack);
-      out.pool = free * share - d.weights;
       if (activations > slack)
         out.notes.push_back(
             fmt::format("activations of a pass of {:g} tokens are more than what is kept for them: "
@@ -82,15 +79,14 @@ EngineMemory engine_memory(const EngineMemoryRule& rule, const EngineDemand& d, 
       const Data<> rest = d.total - d.weights - d.reserve - activations;
       if (share < 1) hold(outside, rest * (1 - share));
       hold(work, activations);
-      out.pool = rest * share;
       break;
     }
   }
   const Data<> margin = d.shares.margin.value_or(rule.margin.value_or(Data<>()));
   if (margin > Data<>()) {
     hold(rule.share ? "margin" : fmt::format("margin of {}", rule.knob), margin);
-    out.pool -= margin;
   }
+  out.pool = pool_of<double>(rule.share_of, share, {d.total, d.weights, d.reserve, activations, margin});
   if (rule.states_first) out.pool -= d.state;
   if (const auto given = d.shares.cache) {
     out.excess = max(*given - max(out.pool, Data<>()), Data<>());

@@ -280,6 +280,20 @@ void check(const MemoryQuestion& q) {
                       .reason = BreakReason::missing_field});
 }
 
+/// A format by name, one for all, or what the files of the model say. One for all is theirs too where the
+/// device would multiply them in it, and it leaves the cache as they have it.
+std::vector<StoredFormat> stored_of(const MemoryQuestion& q) {
+  const Workload& w = *q.model;
+  if (q.weight_format) return formats_of(w, *q.weight_format);
+  if (!q.precision) return w.formats;
+  Notes quiet;
+  if (q.device != nullptr && served_format(w, {.precision = q.precision}, *q.device, nullptr, quiet).apart)
+    return w.formats;
+  std::vector<StoredFormat> out{{.precision = *q.precision}};
+  if (const StoredFormat* cache = StoredFormats(w.formats).of(TensorGroup::cache)) out.push_back(*cache);
+  return out;
+}
+
 /// Adds the weights of a model that states their number and no layers: one of iterated denoising.
 Data<> add_total(const MemoryQuestion& q, const StoredFormats& formats, Items& items, MemoryAccount& out) {
   out.not_modelled.push_back("activations: no layers are listed");
@@ -314,11 +328,7 @@ Data<> MemoryAccount::sum(MemoryPart part) const {
 MemoryAccount memory_account(const MemoryQuestion& q, const Conventions& conventions) {
   check(q);
   const Workload& w = *q.model;
-  // A format by name, one for all, or what the files of the model say.
-  const std::vector<StoredFormat> stored = q.weight_format ? formats_of(w, *q.weight_format)
-                                           : q.precision
-                                               ? std::vector<StoredFormat>{{.precision = *q.precision}}
-                                               : w.formats;
+  const std::vector<StoredFormat> stored = stored_of(q);
   const StoredFormats formats(stored);
   MemoryAccount out;
   Items items;

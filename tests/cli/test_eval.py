@@ -285,3 +285,11 @@ def test_each_step_of_a_draft_has_host_time(run):
     draft = run(*words, "--acceptance-length", "3.5", "--draft-tokens", "5").json()["p_itl"]
     assert 1000 / draft == pytest.approx(297, rel=0.15)  # published, tokens a second
     assert draft < run(*words).json()["p_itl"]
+
+
+def test_naming_the_assumed_format_changes_nothing(run):
+    """Files of DeepSeek-V3 are in fp8, their cache in 16 bits: --precision fp8 says what holds anyway."""
+    words = ("eval", "DeepSeek_V3", "H200", "--accelerators", "8", "--batch-size", "64", "--seq-len", "4096", "--output-tokens", "1024")
+    open_, named = (run(*words, *more, "-o", "json").json() for more in ((), ("--precision", "fp8")))
+    for key in ("p_itl", "p_ttft", "p_kv_cache_size", "f_memory_used_gb"):
+        assert named[key] == open_[key], key

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 VLLM = "vllm serve Qwen/Qwen3-32B -tp 4 --max-model-len 32k --max-num-seqs 64 --disable-custom-all-reduce --port 80"
 
 
@@ -343,3 +345,46 @@ def test_requests_longer_than_the_positions_of_a_model_are_no_silent_fit(run):
     scaled = long + """ --rope-scaling '{"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}'"""
     for words in (scaled, long.replace("131072", "40960")):
         assert "positions:" not in run("fit", "--from", words, "--hardware", "H200").err
+
+
+def test_a_launch_without_a_length_needs_all_positions_of_the_model(run):
+    """Qwen3-32B takes 40,960 tokens of 2 x 64 layers x 8 heads x 128 x 2 B = 262,144 B, 10.7 GB. Of the 92 % of 85.9 GB weights of 65.5
+    GB, context and activations leave less: vLLM does not start on one H100, and does with an 8-bit cache or on two."""
+    def fit(more=""):
+        return run("fit", "--from", f"vllm serve Qwen/Qwen3-32B {more}", "--hardware", "H100")
+
+    whole = fit()
+    assert whole.code == 2 and "40960 tokens" in whole.out and "unless its length is limited" in whole.out
+    assert fit("--max-model-len 40960").code == 2
+    assert fit("--max-model-len auto").code == fit("--max-model-len -1").code == 0  # as long as the cache holds
+    assert fit("--max-model-len 16384").code == fit("--kv-cache-dtype fp8").code == fit("-tp 2").code == 0
+    # SGLang starts, and refuses requests that are too long one by one.
+    sglang = run("fit", "--from", "python3 -m sglang.launch_server --model-path Qwen/Qwen3-32B", "--hardware", "H100")
+    assert sglang.code == 0 and "2176 tokens (the plan's prompt and answer)" in sglang.out
+
+
+def test_the_rows_of_a_fit_add_up(run):
+    """Also where nothing is left for the cache, and where the state of a request is no part of it."""
+    for words, device in (("vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-model-len 131072 --max-num-seqs 256", "H100"),
+                          ("vllm serve meta-llama/Llama-3.1-70B-Instruct --max-model-len 8192", "H100"),
+                          ("python3 -m sglang.launch_server --model Qwen/Qwen3-30B-A3B --tp 2 --context-length 16384", "A100"),
+                          ("trtllm-serve meta-llama/Llama-3.1-8B-Instruct --max_batch_size 16 --max_seq_len 4096", "H100")):
+        done = run("fit", "--from", words, "--hardware", device, "-o", "json")
+        rows = [row for row in done.json()["rows"] if row["bytes"]]
+        part = {row["part"]: row["bytes"] for row in rows}
+        parts = sum(row["bytes"] for row in rows if row["part"] not in ("total", "capacity"))
+        assert parts == pytest.approx(part["total"], rel=1e-9), words
+        if done.code == 0:
+            assert part["total"] == pytest.approx(part["capacity"], rel=1e-6), words
+        else:
+            assert part["total"] > part["capacity"]
+
+
+def test_every_verdict_names_its_load(run):
+    """One request of 2048 + 128 tokens, unless one says otherwise."""
+    memory = run("memory", "Llama3_70B", "H100", "--engine", "vllm", "--tp-size", "8")
+    assert memory.out.startswith("FITS. 1 request of 2176 tokens fits; the cache of vllm holds ")
+    assert int(memory.out.split("holds ")[1].split()[0]) > 100
+    assert "prompts of 2048 tokens and answers of 128" in run("fit", "Llama3_70B", "8xH100").out
+    card = run("eval", "Llama3_70B", "8xH100").out
+    assert "input tokens 2048" in card and "output tokens 128" in card

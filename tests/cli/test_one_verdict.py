@@ -57,3 +57,34 @@ def test_memory_reads_names_as_eval_does(run, model, device, weights, fits):
         assert (memory.code, card.code) == ((0, 0) if fits else (2, 2))
     said = {line.removeprefix("mlsysim: note: ") for line in memory.err.splitlines() if "is taken for" in line}
     assert said <= set(card.json()["warnings"]) and said
+
+
+@pytest.mark.parametrize("engine, launch", [
+    ("vllm", "vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 2 --max-model-len 4352"),
+    ("tensorrt_llm", "trtllm-serve meta-llama/Llama-3.1-70B-Instruct --tp_size 2 --max_seq_len 4352"),
+])
+def test_eval_runs_as_many_requests_as_fit(run, engine, launch):
+    """Requests of 4096 tokens and 512 of answer hold 4352.5 tokens on average. vLLM leaves them 0.92 of 85.9 GB less weights of 70.55 GB,
+    context, and the activations of 8192 tokens: eight, and not the fifteen of nine tenths of all that is left."""
+    fit = run("fit", "--from", launch, "--hardware", "H100")
+    assert fit.code == 0 and fit.out.startswith("FITS. ")
+    count = int(fit.out.split()[1])
+    card = run("eval", "Llama3_70B", "H100", "--accelerators", "2", "--tp-size", "2", "--batch-size", "64", "--seq-len", "4096",
+               "--output-tokens", "512", "--engine", engine, "-o", "json").json()
+    assert abs(card["p_max_active_requests"] - count) <= 1
+    assert card["f_memory_used_gb"] <= card["f_memory_capacity_gb"]
+
+
+def test_a_pool_without_a_request_does_not_fit(run):
+    """SGLang keeps a sixth of two H100 for activations and graphs: beside 70.55 GB of weights the cache holds 1156 tokens."""
+    words = ("Llama3_70B", "H100", "--accelerators", "2", "--tp-size", "2", "--seq-len", "4096", "--output-tokens", "512")
+    assert run("eval", *words, "--engine", "sglang").code == 2
+    assert run("eval", *words, "--engine", "vllm").code == 0
+    launch = "python3 -m sglang.launch_server --model-path meta-llama/Llama-3.1-70B-Instruct --tp 2 --context-length 4608"
+    assert run("fit", "--from", launch, "--hardware", "H100").code == 2
+
+
+def test_the_format_of_the_files_is_theirs_in_every_command(run):
+    """Of DeepSeek-V3 the matrices are in fp8, embedding, head and norms in 16 bits: 85.0 GB on each of eight devices, named or not."""
+    words = ("memory", "DeepSeek_V3", "H200", "--tp-size", "8", "-o", "json")
+    assert held(run(*words, "--precision", "fp8")) == held(run(*words))

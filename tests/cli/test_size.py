@@ -433,3 +433,17 @@ def test_a_number_of_devices_is_found_at_the_degrees_that_it_brings(run):
                                    ["--concurrency", "8", "--batch-size", "4"]])
 def test_two_numbers_of_requests_contradict_each_other(refused, loads):
     refused("eval", "Llama3_8B", "H100", *loads, parts=["mlsysim.cli.256", "4", "8"])
+
+
+def test_the_launch_of_a_size_admits_the_usual_answer(run):
+    answer = asked(run, "size", "Llama3_70B", "--on", "H100", "--rate", "5/s", "--ttft", "2 s", "--itl", "50 ms")[1]
+    words = answer["launch"].split()
+    assert words[words.index("--max-model-len") + 1] == "2176"  # 2048 of prompt, 128 of answer
+
+
+def test_a_format_that_no_repository_has_is_said(run):
+    """Files of DeepSeek-V3 are in fp8: a plan in fp4 is started with another checkpoint."""
+    words = ("DeepSeek_V3", "--on", "B200", "--rate", "5/s", "--itl", "50 ms", *LENGTHS)
+    narrow, stored = (asked(run, "size", *words, "--precisions", name)[1] for name in ("fp4", "fp8"))
+    assert not narrow["launch"] and any("there is no launch" in warning and "fp4" in warning for warning in narrow["warnings"])
+    assert "deepseek-ai/DeepSeek-V3" in stored["launch"]

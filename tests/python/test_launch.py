@@ -39,4 +39,4 @@ def test_fit_and_export(tmp_path):
     text, lost = launches.export(file, "sglang", checkpoint="meta-llama/Llama-3.1-8B")
     assert "--model-path meta-llama/Llama-3.1-8B" in text and lost == []
     again = launches.read(text, model="Llama3_8B", hardware="H100")
-    assert again["fields"]["batch_size"] == "8" and again["fields"]["seq_len"] == "2048"
+    assert again["fields"]["batch_size"] == "8" and again["fields"]["seq_len"] == "1920"

@@ -132,11 +132,33 @@ def matrix_of(op):
     return op.params
 
 
-def served(workload, hardware, precision, name, bits):
-    """What is stored and computed."""
+def served(workload, hardware, precision, name, bits, textbook=False):
+    """What is stored and computed. Formulas from totals take a named format for all weights and the cache. Engines
+    load files as they are where they would compute in that format anyway, and keep a cache of 16 bits unless the
+    files name another."""
+    if precision and not name and bits is None and not textbook and has_narrow(workload):
+        if served(workload, hardware, None, None, None).precision == precision:
+            precision = None
+    out = as_named(workload, hardware, precision, name, bits)
+    if out.kv is None and not textbook:
+        cache = [f["precision"] for f in workload.get("formats", []) if f.get("tensors") == "cache"]
+        if cache:
+            out.kv = cache[0]
+        elif BYTES[out.precision] < 2:
+            out.kv = "bf16"
+    return out
+
+
+def has_narrow(workload):
+    others = ("cache", "index_keys", "state")
+    narrow = [f for f in workload.get("formats", []) if BYTES[f["precision"]] < 2 and f.get("tensors") not in others]
+    return bool(narrow) and model.has_shape(workload)
+
+
+def as_named(workload, hardware, precision, name, bits):
+    """The formats that are named, or those of files narrower than 16 bits where none is."""
     default = get(hardware, "compute.default_precision", "fp16")
-    narrow = [f for f in workload.get("formats", []) if BYTES[f["precision"]] < 2 and f.get("tensors") != "cache"]
-    if name is None and bits is None and precision is None and narrow:
+    if name is None and bits is None and precision is None and has_narrow(workload):
         name = "as_stored"
     if name is None or bits is not None:
         precision = precision or default

@@ -14,6 +14,7 @@ import formats
 import launches
 import memory
 import model
+import operators
 import passes as passes_of
 import power_cap
 import queueing
@@ -96,19 +97,56 @@ class OperatorPasses:
         return serving.memory_of(self.h, plan, self.device, plan.batch, 0.0)
 
     def capacity(self, tokens, kv_share):
+        """Requests in a given share of what all else leaves, or in the pool that the engine makes."""
         m = self.memory_of_one(tokens)
-        rest = m.capacity - (m.total - m.kv_cache)
-        return self.s.ep_size * math.floor(kv_share * rest / m.kv_cache) if rest > 0 else 0
+        rule = self.engine.get("memory")
+        if kv_share or not rule:
+            pool = (kv_share or figure("catalogue.serving.kv_share")) * (m.capacity - (m.total - m.kv_cache))
+            spare = 0
+        else:
+            pool = self.pool(rule, m)
+            spare = rule.get("blocks_without", 0) * rule.get("block_tokens", 1)
+        if pool <= 0:
+            return 0
+        return self.s.ep_size * max(0, math.floor(pool / m.kv_cache - spare / tokens))
+
+    def pool(self, rule, m):
+        tokens = self.s.prefill_chunk_tokens or launches.step_of(self.s.device, self.engine).get("pass_tokens", 1)
+        plan = self.plan("prefill", self.s.ep_size, tokens, tokens)
+        ops = operators.forward(self.h, plan)
+        work = 2 * max(
+            passes_of.totals_of(ops, blocks, passes_of.places_of(stage, plan.pp)).live
+            for stage, blocks in enumerate(passes_of.blocks_of_stages(self.h, plan))
+        )
+        share, margin = self.share_of_memory(rule, tokens, m.capacity), rule.get("margin", 0)
+        if rule["share_of"] == "total":
+            return share * m.capacity - (m.weights + m.reserve + work) - margin
+        if rule["share_of"] == "free":
+            return share * (m.capacity - m.reserve) - m.weights - margin
+        return share * (m.capacity - m.weights - m.reserve - work) - margin
+
+    def share_of_memory(self, rule, tokens, capacity):
+        kept = rule.get("kept")
+        if not kept:
+            return rule.get("share", 1)
+        step = launches.step_of(self.s.device, self.engine)
+        graphs = step.get("graph_batch", 0)
+        if self.s.tp_size >= 4:
+            graphs = step.get("graph_batch4", graphs)
+        held = kept["base"] + max(tokens, kept.get("least_pass_tokens", 0)) * kept["pass_token"]
+        held += self.s.tp_size * kept.get("rank", 0) + graphs * kept.get("graph_request", 0)
+        if get(model.main_stack(self.s.workload), "mixer.latent"):
+            held += kept.get("latent", 0)
+        if "least" in kept and capacity >= kept.get("least_from", 0):
+            held = max(held, kept["least"])
+        return round((capacity - held) / capacity, kept.get("digits", 3))
 
     def cache(self, tokens):
         """On all devices that hold a part of a request: every layer once, on each tensor-parallel rank."""
         plan = self.plan("decode", self.s.ep_size, 1, tokens)
-        import operators
-        import passes
-
         ops = operators.forward(self.h, plan)
         held = sum(
-            passes.totals_of(ops, blocks, []).state for blocks in passes.blocks_of_stages(self.h, plan)
+            passes_of.totals_of(ops, blocks, []).state for blocks in passes_of.blocks_of_stages(self.h, plan)
         )
         return held * self.s.tp_size
 
@@ -145,6 +183,7 @@ class TextbookPasses:
 
     def capacity(self, tokens, kv_share):
         """A request belongs to one expert-parallel rank, which holds so many whole ones."""
+        kv_share = kv_share or figure("catalogue.serving.kv_share")
         rest = self.level.capacity * self.share * self.s.pp_size - self.weights
         one = self.cache(tokens)
         if rest <= 0:
@@ -438,9 +477,10 @@ REQUEST = dict(
 def answer(**asked):
     s = SimpleNamespace(**{**REQUEST, **asked})
     s.workload, s.device = entry("model", s.model), entry("hardware", s.hardware)
-    s.stored = formats.served(s.workload, s.device, s.precision, s.weight_format, s.weight_bits)
-    s.precision, s.kv_precision = s.stored.precision, s.kv_precision or s.stored.kv
     s.fidelity = s.fidelity or ("operator" if model.has_shape(s.workload) else "textbook")
+    textbook_only = s.fidelity == "textbook"
+    s.stored = formats.served(s.workload, s.device, s.precision, s.weight_format, s.weight_bits, textbook_only)
+    s.precision, s.kv_precision = s.stored.precision, s.kv_precision or s.stored.kv
     if s.fidelity == "textbook":
         engine, passes = NO_ENGINE, TextbookPasses(s)
     else:
@@ -456,7 +496,7 @@ def answer(**asked):
         devices += s.prefill_replicas * tp * s.pp_size * ep
     steady = Steady(s, engine, passes, workers)
     held = math.ceil(steady.context / s.page_tokens) * s.page_tokens  # whole pages (kwon2023vllm)
-    out = {"max_active_requests": passes.capacity(held, s.kv_share or figure("catalogue.serving.kv_share"))}
+    out = {"max_active_requests": passes.capacity(held, s.kv_share)}
     out["paged_internal_fragmentation"] = 1 - steady.context / held
     out["feasible"] = float(out["max_active_requests"] >= 1)
     if not out["feasible"]:  # one request, as if it fitted

@@ -118,8 +118,9 @@ def resolve(**asked):
             s.fabric_bandwidth,
         )
     s.device, devices = s.fleet.hardware, s.fleet.devices
-    s.stored = formats.served(s.workload, s.device, s.precision, s.weight_format, s.weight_bits)
     s.fidelity = s.fidelity or ("operator" if model.has_shape(s.workload) else "textbook")
+    textbook = s.fidelity == "textbook"
+    s.stored = formats.served(s.workload, s.device, s.precision, s.weight_format, s.weight_bits, textbook)
     generates = s.workload["architecture"] == "decoder"
     s.mode = s.mode or ("serve" if generates else "infer")
     if s.mode == "serve":

@@ -13,6 +13,7 @@
 /// Example: Llama-3.1-8B on an H100, bf16, 32 requests in flight, 2,048 tokens in, 256 out, usual engine.
 /// ITL 16.3 ms, TTFT 94 ms, 7.54 requests/s: 7.54 x (0.0943 + 255 x 0.01628) = 32.
 
+#include <mlsysim/estimate/cache_rule.hpp>
 #include <mlsysim/estimate/first_token.hpp>
 #include <mlsysim/estimate/serving.hpp>
 #include <mlsysim/reflect/join.hpp>
@@ -79,16 +80,35 @@ template <class T = double> struct ReplicaPasses {
     return fidelity_model->template estimator<T>().decode({model, p, step_launch(requests)}, step_device,
                                                           links);
   }
-  /// Requests of `tokens` that fit beside the weights when the cache may take `kv_share` of what is left; 0
-  /// where the weights alone do not fit.
-  [[nodiscard]] T capacity(const T& tokens, const T& kv_share) const {
+  /// Requests of `tokens` that fit in the pool of the engine, or beside the weights when the cache may take
+  /// `kv_share` of what is left; 0 where the weights alone do not fit.
+  [[nodiscard]] T capacity(const T& tokens, const T& kv_share, const CacheRule<T>& rule) const {
     const auto m = memory(plan.ep, tokens);
-    const Data<T> rest = m.capacity - (m.total - m.kv_cache), none;
+    const Data<T> pool = this->pool(m, kv_share, rule), none;
     // Without a shape no cache is counted (noted with the problem) and any number fits.
     const T uncounted{decode_structure.known ? 0.0 : 65536.0};
     const Data<T> least = Data<T>::from_base(T{1e-9});  // a cache of nothing does not divide
-    const T fit = plan.ep * floor(kv_share * max(rest, none) / max(m.kv_cache, least));
-    return select(rest > none, select(m.kv_cache > none, fit, uncounted), T{0.0});
+    T each = max(pool, none) / max(m.kv_cache, least);
+    if (rule.known) each = max(T(each - rule.spare_tokens / tokens), T{0.0});
+    const T fit = plan.ep * floor(each);
+    return select(pool > none, select(m.kv_cache > none, fit, uncounted), T{0.0});
+  }
+  /// Memory of the cache on a device: the pool of the engine, or a share of what all else leaves.
+  [[nodiscard]] Data<T> pool(const MemoryBreakdown<T>& m, const T& kv_share, const CacheRule<T>& rule) const {
+    if (!rule.known) return kv_share * (m.capacity - (m.total - m.kv_cache));
+    return pool_of<T>(rule.share_of, kv_share,
+                      {m.capacity, m.weights, m.reserve, activations(rule.pass_tokens), rule.margin});
+  }
+  /// Adds to the reserve what the engine keeps from its cache.
+  void add_kept(const T& kv_share, const CacheRule<T>& rule, MemoryBreakdown<T>& m) const {
+    const Data<T> kept = max(m.capacity - (m.total - m.kv_cache) - pool(m, kv_share, rule), Data<T>());
+    m.reserve += kept;
+    m.total += kept;
+  }
+  /// Working set of the largest pass of prompts, of so many tokens on each rank.
+  [[nodiscard]] Data<T> activations(const T& tokens) const {
+    const auto d = fidelity_model->template estimator<T>().pass_demands(model, pass(plan.ep, tokens, tokens));
+    return max(d.first.activations, d.last.activations);
   }
   /// Memory demands of the two ends of the pipeline in a step of `requests` requests of `tokens` tokens each.
   [[nodiscard]] StageDemands<T> demands(const T& requests, const T& tokens) const {
@@ -157,6 +177,7 @@ template <class T = double> struct InFlightProblem {
   T arrival_variation{1.0};  ///< variance over mean of random arrivals
   T scheduler_steps{1.0};    ///< that the host schedules at once
   T page_tokens{16.0}, kv_share{1.0};
+  CacheRule<T> cache_rule;  ///< of the memory, whose share is `kv_share`
   ReplicaPasses<T> passes;
   EngineTimes<T> engine;
   ReplicaPasses<T> draft;  ///< of the model that proposes tokens
@@ -198,7 +219,8 @@ template <class T = double> struct InFlightProblem {
         field(&P::scheduler_steps, "scheduler_steps", "", "steps that the host schedules at once"),
         field(&P::page_tokens, "page_tokens", "", "tokens of a page of the cache"),
         field(&P::kv_share, "kv_share", "", "share of the free memory that the cache may take"),
-        field(&P::passes, "", "", ""), field(&P::engine, "engine", "", ""), field(&P::draft, "draft", "", ""),
+        field(&P::cache_rule, "cache_rule", "", ""), field(&P::passes, "", "", ""),
+        field(&P::engine, "engine", "", ""), field(&P::draft, "draft", "", ""),
         field(&P::draft_weights, "draft_weights", "GB", "weights of one copy of the draft model"),
         field(&P::draft_predicts, "draft_predicts", "", "tokens that one step of the draft model proposes"),
         field(&P::draft_tokens, key::draft_tokens),

@@ -11,6 +11,7 @@
 #include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/resolver_api/notes.hpp>
 #include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/specs/workload.hpp>
 
 #include <optional>
@@ -63,9 +64,9 @@ struct EngineShares {
 
 struct MemoryQuestion {
   const Workload* model = nullptr;
-  const HardwareNode* device = nullptr;  ///< null: without a capacity and a reserve
-  double context = 8192;                 ///< tokens of each request [1, ...)
-  double requests = 1;                   ///< requests of each expert-parallel rank that hold a cache
+  const HardwareNode* device = nullptr;   ///< null: without a capacity and a reserve
+  double context = UsualRequest::tokens;  ///< of each request [1, ...)
+  double requests = 1;                    ///< requests of each expert-parallel rank that hold a cache
   double tensor_parallel = 1, expert_parallel = 1;
   std::optional<Precision> precision;           ///< of all weights; absent: as the model is stored
   std::optional<WeightFormat> weight_format{};  ///< in place of it
@@ -104,6 +105,14 @@ struct MemoryAccount {
 
 namespace detail {
 
+/// Inputs of a table that decides an engine's share of the memory.
+struct ShareDemand {
+  Data<> total;  ///< of the device
+  double pass_tokens = 1, ranks = 1, tensor_parallel = 1;
+  bool latent = false;  ///< multi-head latent attention
+};
+/// The share of the memory that an engine takes by itself: its default, or what its table leaves.
+[[nodiscard]] double engine_share(const EngineMemoryRule& rule, const ShareDemand& demand);
 /// Tokens of the largest pass that an engine prepares for on such a device.
 [[nodiscard]] double batched_tokens(const EngineMemoryRule& rule, Data<> total);
 /// Requests of the largest step that it captures there; none where that is not known.

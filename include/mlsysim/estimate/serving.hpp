@@ -1,6 +1,5 @@
 #pragma once
-/// Latency, throughput and memory of replicas that serve one static batch, and the problem of any served
-/// load.
+/// Latency, throughput and memory of replicas that serve a static batch, and the problem of any load.
 ///
 ///     itl     = max(decode, m decode_slowest_stage)          a cycle of all micro-batches
 ///     ttft    = m prefill_slowest_stage + prefill_rest + kv_transfer          of the last request in line
@@ -53,6 +52,7 @@ template <class T = double> struct ServingProblem {
   DataPerParam<T> mean_weight_bytes;   ///< of a weight of the whole model
   EngineTimes<T> engine;               ///< what the software adds to a pass in steady state
   T page_tokens{16.0}, kv_share{1.0};  ///< of the cache of a steady state
+  CacheRule<T> cache_rule;             ///< of its memory, whose share is `kv_share`
   const FidelityModel* fidelity_model = nullptr;
   Load load = Load::burst;
   Structure decode;               ///< of a step of decoding
@@ -92,7 +92,8 @@ template <class T = double> struct ServingProblem {
         field(&P::engine, "engine", "", ""),
         field(&P::page_tokens, "page_tokens", "", "tokens of a page of the cache").at_least(1),
         field(&P::kv_share, "kv_share", "", "share of the free memory that the cache may take")
-            .within(0.01, 1));
+            .within(0.01, 1),
+        field(&P::cache_rule, "cache_rule", "", ""));
   }
   static constexpr auto categories() {
     using P = ServingProblem;
@@ -512,8 +513,7 @@ template <class T>
   return estimator.cache(v.model, whole) / v.network_bandwidth;
 }
 
-/// Shares of the peak and of the time in which kernels run. A device that runs kernels draws its full power,
-/// whichever side limits them.
+/// Shares of the peak and of the time in which kernels run. A device draws its full power while they do.
 template <class T>
 void set_utilisation(const ServingProblem<T>& v, const MicroBatches<T>& m, const PromptPass<T>& prompts,
                      const Time<T>& prefill_time, const PassEstimate<T>& step, const Time<T>& decoding,

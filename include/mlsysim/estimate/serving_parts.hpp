@@ -5,6 +5,7 @@
 ///
 /// Example: `PromptPool{.workers = 2, .tp = 4}` beside replicas with pp = ep = 1 has 2 x 4 = 8 devices.
 
+#include <mlsysim/estimate/cache_rule.hpp>
 #include <mlsysim/timing/fidelity_model.hpp>
 
 #include <cstdint>

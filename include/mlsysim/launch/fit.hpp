@@ -6,7 +6,7 @@
 ///   requests = floor(tokens of the pool / longest request) * data-parallel ranks
 ///
 /// The memory rules are those of the engine: share of memory, context, workspaces, activations of the largest
-/// pass.
+/// pass. vLLM takes all positions of the model where the launch does not limit the length of a request.
 /// Example: `vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-model-len 8192` on H100: the pool of
 /// 41.6 GB holds 507,808 tokens, so 61 requests of 8,192 tokens fit.
 

@@ -5,7 +5,8 @@
 /// Nothing of a launch is executed. Each flag is used, or ignored for a stated reason, or contradicts an
 /// assumption. Tables of flags are data: zoo/launch/*.yaml.
 /// Example: `vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-model-len 8192 --port 8000` on H100
-/// gives workload Llama3_70B, accelerators 4, tp_size 4 and seq_len 8192. The port is ignored.
+/// gives workload Llama3_70B, accelerators 4, tp_size 4 and seq_len 8064, beside answers of 128 tokens. The
+/// port is ignored.
 
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/estimate/memory_account.hpp>
@@ -51,6 +52,7 @@ struct FlagFinding {
 struct ServingSetup {
   std::string_view engine;         ///< entry of the zoo whose memory rule holds
   std::optional<double> context;   ///< tokens of the longest request
+  bool limits_itself = false;      ///< the engine admits requests as long as its cache holds
   std::optional<double> requests;  ///< that each data-parallel rank works on at once
   std::optional<double> tokens{};  ///< of its cache; absent: as many as fit
   bool shortens = false;           ///< the engine shortens the context until it fits

@@ -26,7 +26,8 @@ template <class I> [[nodiscard]] constexpr auto serving_format_rows() {
       field(&I::weight_bits, "weight_bits", "", "bits of a stored weight, scales included")
           .within(0.5, 64)
           .defaulted("as weight_format"),
-      field(&I::kv_precision, key::kv_precision).defaulted("as the arithmetic, 16 bits below 8"),
+      field(&I::kv_precision, key::kv_precision)
+          .defaulted("as the files say, else as the arithmetic, 16 bits at least; textbook: 16 bits below 8"),
       field(&I::efficiency, key::efficiency).defaulted("0.5 (textbook) or the device's share (operator)"));
 }
 

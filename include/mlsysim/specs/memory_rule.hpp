@@ -94,6 +94,7 @@ struct EngineMemoryRule {
   double block_tokens = 1;                ///< tokens of a block of the cache
   double blocks_without = 0;              ///< blocks that hold nothing
   bool states_first = false;              ///< recurrent states lie outside the pool
+  bool needs_longest = false;             ///< it starts only where a request of the longest length fits
   std::vector<MemoryStep> steps;          ///< by the memory of a device, from small to large
   std::optional<MemoryKept> kept;         ///< by a table, where no share is given
   std::vector<std::string> not_modelled;  ///< other memory that the engine keeps
@@ -112,6 +113,10 @@ struct EngineMemoryRule {
             .defaulted("none"),
         field(&R::states_first, "states_first", "", "recurrent states are taken out before the pool is made")
             .defaulted("they share the pool"),
+        field(&R::needs_longest, "needs_longest", "",
+              "it starts only where the pool holds a request of the longest length, by default all positions "
+              "of the model")
+            .defaulted("longer requests are refused one by one"),
         field(&R::steps, "steps", "", "what it chooses by the memory of a device, from small to large"),
         field(&R::kept, "kept", "", "what it keeps by a table where no share is given"),
         field(&R::not_modelled, "not_modelled", "", "what else it keeps, which nothing here counts"));

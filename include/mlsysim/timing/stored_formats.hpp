@@ -66,7 +66,8 @@ class StoredFormats {
 /// The weights of a served model on a device, and the format in which it computes.
 struct ServedFormat {
   Precision precision = Precision::fp16;  ///< of the arithmetic
-  std::optional<Precision> kv_precision;  ///< that the files of the model name
+  std::optional<Precision> kv_precision;  ///< of the cache; absent: as the arithmetic
+  bool kv_stored = false;                 ///< the files of the model say so
   bool apart = false;  ///< weights are stored in another format than that of the arithmetic
   DataPerParam<> block, expert, edge, whole;  ///< of a weight: of the blocks, routed experts, ends; all, mean
   WeightFormat experts = WeightFormat::bf16;  ///< of routed experts, by its name
@@ -76,12 +77,15 @@ struct FormatRequest {
   std::optional<Precision> precision{};
   std::optional<WeightFormat> weight_format{};
   std::optional<double> weight_bits{};
+  bool from_totals = false;  ///< by textbook formulas: a named format holds for all weights and the cache
 };
 
 /// The format in which a model is served. Named by nobody it is the model's own where its files are narrower
 /// than 16 bits, else the default of the device. Weights of 8 bits, and nvfp4, are multiplied as they are
 /// where every device has a rate for them; all others, and these on other devices, are widened to 16 bits on
-/// their way (frantar2024marlin).
+/// their way (frantar2024marlin). A named format that the files would be multiplied in anyway changes
+/// nothing. The cache has the format that the files name, else 16 bits at least, as engines keep it by
+/// default.
 /// @param also another device that computes, or null
 /// @throws InputError for `as_stored` where the entry does not say how
 [[nodiscard]] ServedFormat served_format(const Workload& workload, const FormatRequest& request,

@@ -1,6 +1,7 @@
 // The component joins the kernel: whoever links it wants the symbol below, and answers then name the launch
 // of a plan.
 
+#include "detail/planned.hpp"
 #include "detail/pools.hpp"
 
 #include <mlsysim/engine/detail/launch_writer.hpp>
@@ -39,7 +40,8 @@ std::string one_line(std::string_view text) {
 }
 
 const bool registered = [] {
-  detail::set_launch_writer([](const Scenario& s) {
+  detail::set_launch_writer([](const Scenario& asked) {
+    const Scenario s = detail::with_requests(asked);
     const auto format = format_of(s);
     if (!s.prefill_replicas) return one_line(export_launch(s, format, {}).text);
     std::string out;

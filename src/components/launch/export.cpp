@@ -1,5 +1,6 @@
 // Plans as launches: quantities first, then the spelling of the engine from its table.
 
+#include "detail/planned.hpp"
 #include "detail/pools.hpp"
 #include "detail/settings.hpp"
 
@@ -53,6 +54,7 @@ class Exporter {
     model_ = !checkpoint.empty()        ? checkpoint
              : r_.mode() == Mode::serve ? repository_of(s_.workload->name)
                                         : s_.workload->name;
+    own_checkpoint_ = !checkpoint.empty();
     dp_ = r_.accelerators() / (r_.tp_size() * s_.pp_size * (r_.mode() == Mode::train ? s_.cp_size : 1));
   }
 
@@ -75,6 +77,7 @@ class Exporter {
     return std::move(told_);
   }
   [[nodiscard]] const std::string& model() const { return model_; }
+  [[nodiscard]] Load load() const { return r_.load(); }
   [[nodiscard]] double devices() const { return r_.accelerators(); }
   [[nodiscard]] double per_node() const { return r_.fleet().node->accelerators_per_node; }
   [[nodiscard]] double nodes() const { return r_.fleet().count; }
@@ -99,15 +102,31 @@ class Exporter {
       }
     return {};
   }
-  void tell_format() {
-    if (s_.weight_format) {
-      if (const auto theirs = word("weight_format", *s_.weight_format); !theirs.empty())
-        tell("weight_format", theirs);
-      return;
-    }
-    if (!s_.precision) return;
-    for (const auto* quantity : {"format", "weight_format"})
-      if (const auto theirs = word(quantity, *s_.precision); !theirs.empty()) return tell(quantity, theirs);
+  /// Tells the format of the plan. False where the engine has no word for it.
+  bool tell_format() {
+    const auto told = [&](const char* quantity, const std::string& theirs) {
+      if (!theirs.empty()) tell(quantity, theirs);
+      return !theirs.empty();
+    };
+    if (s_.weight_format) return told("weight_format", word("weight_format", *s_.weight_format));
+    if (!s_.precision) return true;
+    return told("format", word("format", *s_.precision)) ||
+           told("weight_format", word("weight_format", *s_.precision));
+  }
+  /// Refuses weights that the engine would not load: it has no word for their format, or the repository
+  /// holds them in fewer bits, in another one.
+  void tell_served_format(bool own_checkpoint) {
+    const bool spoken = tell_format();
+    if (own_checkpoint) return;
+    const bool narrow = detail::holds_narrow(*s_.workload);
+    if (detail::repository_holds(s_) || (spoken && !narrow)) return;
+    const auto wanted = s_.weight_format ? name_of(*s_.weight_format) : name_of(*s_.precision);
+    throw InputError(
+        "mlsysim.launch.180",
+        fmt::format("{} does not load {} with weights in {}", name_of(format_), model_, wanted),
+        s_.weight_format ? "weight_format" : "precision", std::string(wanted),
+        narrow ? "the format in which its repository holds it" : "a format that the engine makes of 16 bits",
+        "name a repository in that format with --checkpoint, or leave the format out");
   }
 
   void serving() {
@@ -131,8 +150,8 @@ class Exporter {
       if (ep > 1) tell("expert_parallel", "true");
     }
     above_one("pp", s_.pp_size);
-    tell("context", r_.seq_len() + s_.output_tokens.value_or(0));
-    tell("requests", std::ceil(s_.batch_size / copies));
+    tell("context", r_.seq_len() + r_.asked().output_tokens.value_or(0));
+    tell("requests", std::max(1.0, std::ceil(s_.batch_size / copies)));
     if (s_.prefill_chunk_tokens) {
       const double chunk = *s_.prefill_chunk_tokens;
       if (format_ == LaunchFormat::sglang)
@@ -141,7 +160,7 @@ class Exporter {
         tell("pass_tokens", chunk);
       if (format_ == LaunchFormat::trtllm) tell("chunked", "true");
     }
-    tell_format();
+    tell_served_format(own_checkpoint_);
     if (s_.execution == Execution::eager) tell("eager", "true");
     if (s_.kv_precision)
       if (const auto theirs = word("cache_format", *s_.kv_precision); !theirs.empty())
@@ -283,6 +302,7 @@ class Exporter {
   LaunchFormat format_;
   const FlagTable& table_;
   std::string model_;
+  bool own_checkpoint_ = false;
   double dp_ = 1;
   std::vector<Told> told_;
 };
@@ -355,6 +375,7 @@ std::vector<std::string> lost_fields(const Scenario& scenario, const Exporter& p
   const bool counted = format == LaunchFormat::megatron;
   if (!counted && !detail::serves(format)) q.fields["accelerators"] = count_text(plan.devices());
   if (scenario.output_tokens) q.fields["output_tokens"] = count_text(*scenario.output_tokens);
+  if (detail::serves(format)) q.fields["load"] = name_of(plan.load());
   if (scenario.draft_model != nullptr) q.fields["draft_model"] = scenario.draft_model->name;
   const auto back = [&] {
     try {
@@ -374,7 +395,10 @@ std::vector<std::string> lost_fields(const Scenario& scenario, const Exporter& p
     const auto text_of = [&](const Scenario& s) { return field_text(f, f.read(&s), 17); };
     const auto wanted = text_of(scenario);
     if (wanted == text_of(plain)) continue;
-    const auto found = back.fields.find(f.name);
+    auto found = back.fields.find(f.name);
+    // A format of all weights is told as that of the matrices.
+    if (found == back.fields.end() && f.name == "precision" && !scenario.weight_format)
+      found = back.fields.find("weight_format");
     const bool same =
         found != back.fields.end() &&
         (found->second == wanted ||
@@ -405,7 +429,8 @@ LaunchText export_pools(const Scenario& scenario, LaunchFormat format, const std
 
 }  // namespace
 
-LaunchText export_launch(const Scenario& scenario, LaunchFormat format, const std::string& checkpoint) {
+LaunchText export_launch(const Scenario& asked, LaunchFormat format, const std::string& checkpoint) {
+  const Scenario scenario = detail::with_requests(asked);
   if (scenario.prefill_replicas) return export_pools(scenario, format, checkpoint);
   Exporter plan(scenario, format, checkpoint);
   const auto told = plan.tell();

@@ -27,18 +27,37 @@ const ServingEngine& rules_of(const Launch& launch, const ResolvedScenario& r, c
   return own != nullptr && own->memory ? *own : zoo.at<ServingEngine>(launch.serving->engine);
 }
 
+/// Tokens of the longest request: as the launch says, else all positions of the model where the engine
+/// reserves for them, else those of the plan.
+double longest_of(const ServingSetup& setup, const ServingEngine& engine, const ResolvedScenario& r) {
+  if (setup.context) return *setup.context;
+  const auto& positions = r.asked().workload->max_positions;
+  if (positions && !setup.limits_itself && engine.memory && engine.memory->needs_longest) return *positions;
+  return r.seq_len() + r.asked().output_tokens.value_or(0);
+}
+
+/// Why the longest request is that long, where the launch does not say; empty where it does.
+std::string longest_words(const Launch& launch, const MemoryQuestion& q) {
+  if (launch.serving->context) return {};
+  return q.engine->memory->needs_longest && !launch.serving->limits_itself && q.model->max_positions
+             ? fmt::format(" ({} starts for all positions of {} unless its length is limited)",
+                           name_of(launch.format), q.model->name)
+             : " (the plan's prompt and answer)";
+}
+
 MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, const Zoo& zoo) {
   const auto& setup = *launch.serving;
+  const auto& engine = rules_of(launch, r, zoo);
   return {.model = r.asked().workload,
           .device = &r.hardware(),
-          .context = setup.context.value_or(r.seq_len() + r.asked().output_tokens.value_or(0)),
+          .context = longest_of(setup, engine, r),
           .requests = setup.requests.value_or(1),
           .tensor_parallel = r.tp_size(),
           .expert_parallel = r.asked().ep_size,
           .precision = r.asked().precision,
           .weight_format = r.asked().weight_format,
           .kv_precision = r.asked().kv_precision,
-          .engine = &rules_of(launch, r, zoo),
+          .engine = &engine,
           .shares = setup.shares,
           .offload_weights = r.asked().offload_weights,
           .offload_experts = r.asked().offload_experts};
@@ -64,6 +83,39 @@ void add_draft(const Workload& draft, const MemoryQuestion& q, const Conventions
   const double each = e.tokens > 0 ? e.pool / (e.tokens * unit::B) : 0;
   e.pool = max(e.pool - more.sum(MemoryPart::weights), Data<>());
   e.tokens = each > 0 ? std::floor(e.pool / ((each + cached) * unit::B)) : 0;
+}
+
+/// The memory of a device as its engine divides it. The rows add up to the total: the capacity, or more where
+/// nothing is left for a cache. States that share the pool have no row.
+std::vector<FitItem> rows_of(const MemoryAccount& account, const MemoryQuestion& q) {
+  std::vector<FitItem> out;
+  Data<> total;
+  const auto add = [&](std::string_view part, std::string what, Data<> bytes) {
+    out.push_back({std::string(part), std::move(what), bytes});
+    total += bytes;
+  };
+  const auto& engine = *account.engine;
+  for (const auto& i : account.items)
+    if (i.part == MemoryPart::weights || (i.part == MemoryPart::state && q.engine->memory->states_first))
+      add(name_of(i.part), i.what, i.bytes);
+  add(name_of(MemoryPart::reserve), "framework, context and workspaces", account.memory.reserve);
+  for (const auto& i : engine.held) add(name_of(i.part), i.what, i.bytes);
+  add("pool", fmt::format("cache: {:.0f} tokens", engine.tokens), engine.pool);
+  out.push_back({"total", "of these", total});
+  out.push_back({"capacity", q.device->name, account.memory.capacity});
+  return out;
+}
+
+/// The load of a scenario, for the summary; empty where no sequences are served or trained.
+std::string load_of(const Scenario& scenario, std::string_view load) {
+  Notes quiet;
+  const ResolvedScenario r(scenario, quiet);
+  if (r.mode() == Mode::train)
+    return fmt::format(", batches of {:g} sequences of {:g} tokens", r.asked().batch_size, r.seq_len());
+  if (r.mode() != Mode::serve) return {};
+  const auto answer = r.asked().output_tokens;
+  return fmt::format(", {}, prompts of {:g} tokens{}", load, r.seq_len(),
+                     answer ? fmt::format(" and answers of {:g}", *answer) : "");
 }
 
 /// Changes of a launch after which its longest request fits, those that cost least first.
@@ -182,7 +234,7 @@ void detail::place_layers(Launch& launch, const Zoo& zoo) {
 Fit fit_of(const Scenario& scenario) {
   const auto card = SystemEvaluator::evaluate(scenario);
   Fit out{.fits = card.feasibility.status != EvaluationLevel::Status::fail,
-          .summary = card.feasibility.summary.str(),
+          .summary = card.feasibility.summary.str() + load_of(scenario, card.load),
           .changes = card.remedies};
   for (const auto& m : card.memory)
     if (const auto* bytes = std::get_if<double>(&m.value))
@@ -212,14 +264,7 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
   if (const auto* draft = built.scenario.draft_model; draft != nullptr && draft != built.scenario.workload)
     add_draft(*draft, q, conventions, account);
   Fit out;
-  for (const auto& i : account.items)
-    if (i.part == MemoryPart::weights || i.part == MemoryPart::state || i.part == MemoryPart::reserve)
-      out.items.push_back({std::string(name_of(i.part)), i.what, i.bytes});
-  for (const auto& i : account.engine->held)
-    out.items.push_back({std::string(name_of(i.part)), i.what, i.bytes});
-  out.items.push_back(
-      {"pool", fmt::format("cache: {:.0f} tokens", account.engine->tokens), account.engine->pool});
-  out.items.push_back({"capacity", q.device->name, account.memory.capacity});
+  out.items = rows_of(account, q);
   const double held = launch.serving->tokens.value_or(HUGE_VAL);
   const double each = std::min(at_once(account, q.context), std::floor(held / q.context));
   out.ranks = resolved.accelerators() / (q.tensor_parallel * resolved.asked().pp_size);
@@ -238,12 +283,12 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
         excess > Data<>()
             ? fmt::format("the cache of {:.3g} GB that is asked for is {:.3g} GB larger than what is left",
                           account.engine->pool / unit::GB, excess / unit::GB)
-            : fmt::format("a request of {:g} tokens does not fit: the cache holds {:.0f}", q.context,
-                          account.engine->tokens);
+            : fmt::format("a request of {:g} tokens{} does not fit: the cache holds {:.0f}", q.context,
+                          longest_words(launch, q), account.engine->tokens);
   } else {
     const bool one = out.requests == 1;
-    out.summary = fmt::format("{:.0f} request{} of {:g} tokens fit{} at once", out.requests, one ? "" : "s",
-                              q.context, one ? "s" : "");
+    out.summary = fmt::format("{:.0f} request{} of {:g} tokens{} fit{} at once", out.requests, one ? "" : "s",
+                              q.context, longest_words(launch, q), one ? "s" : "");
     if (out.ranks > 1)
       out.summary += fmt::format(", {:.0f} on each of {:g} data-parallel ranks", each, out.ranks);
     out.summary += placed(q);

@@ -4,6 +4,7 @@
 
 #include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/specs/device_name.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
@@ -375,6 +376,24 @@ EngineShares shares_of(Settings& s, LaunchFormat format) {
   return out;
 }
 
+/// Whether the launch leaves a quantity to its engine in so many words: --max-model-len auto.
+bool leaves_open(const Launch& launch, std::string_view quantity) {
+  const auto& rows = flag_table(launch.format).rows();
+  return std::ranges::any_of(launch.findings, [&](const FlagFinding& f) {
+    return f.use == FlagUse::ignored && std::ranges::any_of(rows, [&](const FlagRow& row) {
+             return row.sets == quantity && row.flag == f.flag;
+           });
+  });
+}
+
+/// Tokens of the answers of a plan, as the scenario of its fields has them.
+double answer_of(const std::map<std::string, std::string>& fields) {
+  if (const auto given = fields.find("output_tokens"); given != fields.end())
+    return number_of(given->second).value_or(0);
+  const auto load = fields.find("load");
+  return load != fields.end() && load->second == name_of(Load::burst) ? 0 : UsualRequest::answer;
+}
+
 }  // namespace
 
 void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
@@ -425,6 +444,7 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   ServingSetup setup{.engine = engine_entry(launch.format),
                      .context = s.number("context"),
                      .requests = s.number("requests")};
+  setup.limits_itself = leaves_open(launch, "context");
   setup.shares = shares_of(s, launch.format);
   const auto own = own_context(s, launch, zoo, r);
   if (const auto all = own ? own : s.number("all_context"); all && *all >= 1) {
@@ -438,12 +458,12 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
     setup.requests = std::max(1.0, *setup.requests * r.copies * r.tp * r.pp / r.devices);
   }
   if (setup.context && !own) {
-    double output = 0;
-    if (const auto given = fields.find("output_tokens"); given != fields.end())
-      output = number_of(given->second).value_or(0);
-    fields["seq_len"] = count_text(std::max(1.0, *setup.context - output));
+    const double answer = answer_of(fields);
+    fields["seq_len"] = count_text(std::max(1.0, *setup.context - answer));
     launch.notes.push_back(
-        "every request is taken to be as long as the engine admits: --seq-len says otherwise");
+        fmt::format("every request is taken to be as long as the engine admits, with {:g} tokens of answer: "
+                    "--seq-len and --output-tokens say otherwise",
+                    answer));
   }
   launch.serving = setup;
 }

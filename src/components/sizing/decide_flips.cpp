@@ -2,6 +2,7 @@
 
 #include "sizing/detail/decide_costs.hpp"
 
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -41,10 +42,10 @@ std::vector<MovedNumber> moved_numbers(const SizeQuestion& q) {
   out.push_back({"rate", "request/s", rate, rate / 8, rate * 8, 1,
                  [](SizeQuestion& ask, double x) { ask.rate = x * (unit::request / unit::s); },
                  FewestDevices::Varies::rate});
-  const double length = s.seq_len.value_or(2048);
+  const double length = s.seq_len.value_or(UsualRequest::prompt);
   out.push_back({"seq_len", "tokens", length, std::max(s.cached_prefix_len + 1, length / 8), length * 8, 1,
                  [](SizeQuestion& ask, double x) { ask.scenario.seq_len = std::round(x); }});
-  const double answer = s.output_tokens.value_or(128);
+  const double answer = s.output_tokens.value_or(UsualRequest::answer);
   out.push_back({"output_tokens", "tokens", answer, std::max(2.0, answer / 8), answer * 8, 1,
                  [](SizeQuestion& ask, double x) { ask.scenario.output_tokens = std::round(x); }});
   out.push_back(

@@ -5,6 +5,7 @@
 #include <mlsysim/engine/explain.hpp>
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/sizing/report.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/timing/stored_formats.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -90,7 +91,8 @@ std::optional<KernelPoint> attention_point(const OperatorRow& row, double heads,
 
 /// A run of the plan with its own software: an engine starts in a minute.
 NextMeasurement run_of(const std::string& machine, const Scenario& asked, const SizedPlan& plan) {
-  const double length = asked.seq_len.value_or(2048), answer = asked.output_tokens.value_or(128);
+  const double length = asked.seq_len.value_or(UsualRequest::prompt),
+               answer = asked.output_tokens.value_or(UsualRequest::answer);
   NextMeasurement out{.machine = machine, .device = {}, .what = {}, .kernel = {}};
   if (plan.scenario.mode == Mode::train) {
     const double step = asked.batch_size * length / plan.token_throughput.base();

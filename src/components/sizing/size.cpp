@@ -8,6 +8,7 @@
 #include <mlsysim/engine/requests.hpp>
 #include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/resolvers/machine.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
@@ -38,14 +39,12 @@ std::string class_figures(const std::vector<Assumption>& assumptions, const std:
 }
 
 /// The replicas of a scenario as they are launched: for the longest request, and for as many requests in
-/// flight as there are but in a thousandth of the time. Their number is a Poisson number, which arrivals by
-/// chance make.
+/// flight as chance brings.
 Scenario launched(const SizeQuestion& q, Scenario s, double replicas) {
   if (s.mode == Mode::train) return s;
-  constexpr double deviations = 3.1;
-  const double each = s.batch_size / replicas;
-  s.batch_size = std::ceil(each + deviations * std::sqrt(each)) * replicas;
-  if (q.longest_request) s.seq_len = std::max(1.0, *q.longest_request - s.output_tokens.value_or(0));
+  s.batch_size = detail::admitted_requests(s.batch_size / replicas) * replicas;
+  if (q.longest_request)
+    s.seq_len = std::max(1.0, *q.longest_request - s.output_tokens.value_or(UsualRequest::answer));
   return s;
 }
 
@@ -117,7 +116,9 @@ void finish(const SizeQuestion& q, SizeAnswer& out, std::vector<SizedPlan>& plan
   out.assumptions = card.assumptions;
   out.warnings = card.warnings;
   out.class_figures = class_figures(card.assumptions, machines.device().name);
-  out.launch = detail::launch_command(launched(q, one, replicas));
+  const auto command = detail::launch_command(launched(q, one, replicas));
+  out.launch = command.text;
+  if (!command.refused.empty()) out.warnings.push_back("there is no launch: " + command.refused);
 
   const std::vector<std::string> behind{out.best.scenario.mode == Mode::train ? "step_latency" : "itl"};
   const Subject subject = subject_of(one);

@@ -81,9 +81,10 @@ void with_engine(const ContinuousBatchingModel::Inputs& in, const FidelityModel&
   request.page_tokens = 1;  // the pages are in `held`
   const auto engine = engine_or_usual(in.engine, *in.hardware, fidelity_model, notes);
   const auto passes = pass_times(request, engine, notes);
-  const double kv_share = detail::number("catalogue.serving.kv_share", notes);
+  const auto cache =
+      cache_settings(std::nullopt, std::nullopt, engine, *in.hardware, passes.plan, passes.model, notes);
   const auto fit = [&](double tokens) {
-    return std::min(passes.capacity(tokens, kv_share), in.max_batch_size);
+    return std::min(passes.capacity(tokens, cache.share, cache.rule), in.max_batch_size);
   };
   out.max_active_requests = fit(held);
   out.static_max_active_requests = fit(in.max_seq_len);

@@ -77,13 +77,18 @@ struct OwnDraft {
 void set_own_draft(const In& in, const ServingEngine& engine, InFlightProblem<>& p, Notes& notes) {
   p.own_draft = true;
   const auto own = std::make_shared<OwnDraft>(OwnDraft{detail::own_draft(*in.workload), {}});
+  own->workload.formats.clear();  // those of the model hold
   In d = in;
   d.workload = &own->workload;
   d.draft_model = nullptr;
   d.tp_size = detail::draft_degree(own->workload, in.tp_size, notes);
   d.pp_size = 1;
   Notes quiet;
-  const auto format = served_format(*in.workload, {in.precision, in.weight_format, in.weight_bits},
+  const auto format = served_format(*in.workload,
+                                    {.precision = in.precision,
+                                     .weight_format = in.weight_format,
+                                     .weight_bits = in.weight_bits,
+                                     .from_totals = !p.passes.fidelity_model->lists_operators()},
                                     *in.hardware, nullptr, quiet);
   d.precision = format.precision;
   if (!d.kv_precision) d.kv_precision = format.kv_precision;
@@ -221,7 +226,11 @@ InFlightProblem<> settle(const In& in, const ServingEngine& engine, ReplicaPasse
   p.chunks = std::ceil((p.seq_len - p.cached_prefix_len) / p.prefill_chunk_tokens);
   if (in.prefill_replicas) set_workers(in, engine, p, notes);
   if (in.draft_model != nullptr || in.acceptance_length) set_speculation(in, engine, p, notes);
-  p.kv_share = in.kv_share ? *in.kv_share : detail::number("catalogue.serving.kv_share", notes);
+  const auto cache = cache_settings(in.kv_share, in.prefill_chunk_tokens, engine,
+                                    in.decode_hardware != nullptr ? *in.decode_hardware : *in.hardware,
+                                    p.passes.plan, p.passes.model, notes);
+  p.kv_share = cache.share;
+  p.cache_rule = cache.rule;
   return p;
 }
 

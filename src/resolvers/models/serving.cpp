@@ -118,7 +118,22 @@ void warn_of_short_pool(const MemoryBreakdown<>& m, std::string_view pool, const
 }
 
 FormatRequest formats_asked(const In& in) {
-  return {.precision = in.precision, .weight_format = in.weight_format, .weight_bits = in.weight_bits};
+  Notes quiet;
+  const auto& fidelity_model = fidelity_model_for(in.fidelity, *in.workload, quiet);
+  return {.precision = in.precision,
+          .weight_format = in.weight_format,
+          .weight_bits = in.weight_bits,
+          .from_totals = !fidelity_model.lists_operators()};
+}
+
+/// Says in which format the cache is where the request does not.
+void note_cache(const ServedFormat& format, Notes& notes) {
+  if (format.kv_stored)
+    notes.assume("kv_precision", *format.kv_precision, "as the weights outside of the matrices");
+  else if (format.kv_precision)
+    notes.assume("kv_precision", "16 bits", "as engines keep it beside narrower weights");
+  else
+    notes.assume("kv_precision", kv_format_words(format.precision), "as the arithmetic, 16 bits below 8");
 }
 
 /// Weights in a format of their own, and what the runtime makes of them.
@@ -293,10 +308,7 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   v.plan.pp = in.pp_size;
   v.plan.ep = in.ep_size;
   set_storage(v.plan, inference_storage(precision, kv_precision));
-  if (!in.kv_precision && format.kv_precision)
-    notes.assume("kv_precision", *format.kv_precision, "as the weights outside of the matrices");
-  else if (!in.kv_precision)
-    notes.assume("kv_precision", kv_format_words(precision), "as the arithmetic, 16 bits below 8");
+  if (!in.kv_precision) note_cache(format, notes);
   store_weights(in, v, format, precision, notes);
   set_exchange(in, precision, c, v, notes);
   v.batch_size = in.batch_size;

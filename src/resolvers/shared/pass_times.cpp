@@ -1,10 +1,14 @@
 // Prices the passes of a replica.
 
+#include "resolvers/shared/figures.hpp"
+
 #include <mlsysim/estimate/detail/steady.hpp>
+#include <mlsysim/estimate/memory_account.hpp>
 #include <mlsysim/reflect/take_fields.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/detail/pass_times.hpp>
 #include <mlsysim/resolvers/detail/settle.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/timing/fill.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -12,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <variant>
 
 namespace mlsysim {
 namespace {
@@ -63,6 +68,27 @@ std::pair<ReplicaPasses<>, Data<>> draft_pass_times(const InFlightBatchingModel:
   auto draft = detail::draft_passes(serving, passes);
   const Data<> weights = detail::draft_weights(serving, draft);
   return {std::move(draft), weights};
+}
+
+CacheSettings cache_settings(std::optional<double> kv_share, std::optional<double> pass_tokens,
+                             const ServingEngine& engine, const HardwareNode& hardware, const Plan<>& plan,
+                             const ModelView<>& model, Notes& notes) {
+  if (kv_share) return {.share = *kv_share};
+  const auto capacity = hardware.memory.capacity;
+  if (!engine.memory || !capacity) return {.share = detail::number("catalogue.serving.kv_share", notes)};
+  const EngineMemoryRule& rule = *engine.memory;
+  const double tokens = pass_tokens.value_or(detail::batched_tokens(rule, *capacity));
+  const bool latent = std::ranges::any_of(
+      model.shape().mixers, [](const auto& m) { return std::holds_alternative<LatentView<>>(m.rule); });
+  const double share = detail::engine_share(rule, {*capacity, tokens, plan.tp, plan.tp, latent});
+  if (notes.wanted())
+    notes.assume("kv_share", share, fmt::format("{} of {}, zoo/runtimes", rule.knob, engine.name));
+  return {.share = share,
+          .rule = {.margin = rule.margin.value_or(Data<>()),
+                   .pass_tokens = tokens,
+                   .spare_tokens = rule.blocks_without * rule.block_tokens,
+                   .known = true,
+                   .share_of = rule.share_of}};
 }
 
 const ServingEngine& usual_engine(const HardwareNode& hardware, std::string UsualRuntimes::*use) {

@@ -174,6 +174,31 @@ Precision arithmetic(Precision values, double block, const HardwareNode& hardwar
   return multiplied && everywhere ? values : wide(hardware);
 }
 
+/// The format in which tensors are multiplied: that of most weights decides.
+struct Multiplied {
+  Precision most, precision;
+};
+Multiplied multiplied(const Sums& sums, std::span<const StoredFormat> formats, const HardwareNode& hardware,
+                      const HardwareNode* also) {
+  const auto most =
+      static_cast<Precision>(std::max_element(sums.of.begin(), sums.of.end()) - sums.of.begin());
+  double block = 0;
+  for (const auto& f : formats)
+    if (f.precision == most) block = f.block.value_or(0);
+  return {most, arithmetic(most, block, hardware, also)};
+}
+
+/// Whether a request means the files of the model: it names nothing, or the format in which they are
+/// multiplied on these devices anyway.
+bool means_files(const Workload& workload, const FormatRequest& request, const HardwareNode& hardware,
+                 const HardwareNode* also) {
+  if (!request.precision) return true;
+  if (request.from_totals) return false;
+  const StoredFormats formats(workload.formats);
+  return multiplied(sums_of(workload, formats), workload.formats, hardware, also).precision ==
+         *request.precision;
+}
+
 /// Whether the files of a model hold weights in fewer than 16 bits.
 bool is_narrow(const Workload& workload) {
   return std::any_of(workload.formats.begin(), workload.formats.end(), [](const StoredFormat& f) {
@@ -299,8 +324,8 @@ double matrix_weights(const Op<>& op) {
 ServedFormat served_format(const Workload& workload, const FormatRequest& request,
                            const HardwareNode& hardware, const HardwareNode* also, Notes& notes) {
   ServedFormat out;
-  const bool own = !request.precision && !request.weight_format && !request.weight_bits &&
-                   is_narrow(workload) && workload.has_shape();
+  const bool own = !request.weight_format && !request.weight_bits && is_narrow(workload) &&
+                   workload.has_shape() && means_files(workload, request, hardware, also);
   const auto format = own ? WeightFormat::as_stored : request.weight_format;
   if (!format || request.weight_bits) {
     out.precision = precision_or_default(request.precision, hardware, notes);
@@ -311,6 +336,13 @@ ServedFormat served_format(const Workload& workload, const FormatRequest& reques
     out.experts = !widened       ? named(out.precision, out.precision == Precision::fp4 ? 16 : 0, bytes)
                   : bytes < 0.75 ? WeightFormat::int4
                                  : WeightFormat::int8;
+    if (request.from_totals) return out;
+    if (const StoredFormat* cache = StoredFormats(workload.formats).of(TensorGroup::cache)) {
+      out.kv_precision = cache->precision;
+      out.kv_stored = true;
+    } else if (bytes_per_element(out.precision) < 2) {
+      out.kv_precision = wide(hardware);
+    }
     return out;
   }
   const auto all = formats_of(workload, *format);
@@ -331,6 +363,7 @@ ServedFormat served_format(const Workload& workload, const FormatRequest& reques
   // Engines keep a cache of 16 bits beside quantized weights unless the files name another.
   const StoredFormat* cache = formats.of(TensorGroup::cache);
   out.kv_precision = cache != nullptr ? cache->precision : formats.base();
+  out.kv_stored = true;
   if (own)
     notes.assume("weight_format", "as_stored",
                  fmt::format("the files of {}: {}", workload.name, words_of(all)));
@@ -338,16 +371,11 @@ ServedFormat served_format(const Workload& workload, const FormatRequest& reques
     out.precision = *request.precision;
     return out;
   }
-  // The format of most weights decides.
-  const auto most =
-      static_cast<Precision>(std::max_element(sums.of.begin(), sums.of.end()) - sums.of.begin());
-  double block = 0;
-  for (const auto& f : all)
-    if (f.precision == most) block = f.block.value_or(0);
-  out.precision = arithmetic(most, block, hardware, also);
-  notes.assume("precision", out.precision,
-               out.precision == most ? fmt::format("most weights are in {}", name_of(most))
-                                     : fmt::format("weights in {} are widened on their way", name_of(most)));
+  const auto [most, precision] = multiplied(sums, all, hardware, also);
+  out.precision = precision;
+  notes.assume("precision", precision,
+               precision == most ? fmt::format("most weights are in {}", name_of(most))
+                                 : fmt::format("weights in {} are widened on their way", name_of(most)));
   return out;
 }
 

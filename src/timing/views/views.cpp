@@ -1,5 +1,6 @@
 #include <mlsysim/specs/detail/stack_alone.hpp>
 #include <mlsysim/specs/provenance.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/timing/views.hpp>
 
 #include <fmt/format.h>
@@ -103,7 +104,7 @@ Precision precision_or_default(std::optional<Precision> precision, const Hardwar
 double seq_len_or_default(std::optional<double> seq_len, const Workload& w, double output_tokens,
                           Notes& notes) {
   if (seq_len) return *seq_len;
-  constexpr double usual = 2048;
+  constexpr double usual = UsualRequest::prompt;
   const double room = w.max_positions ? std::max(1.0, *w.max_positions - output_tokens) : usual;
   const double tokens = std::min(usual, room);
   if (!is_listed(w.architecture))

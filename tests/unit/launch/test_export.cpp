@@ -5,6 +5,9 @@
 #include <mlsysim/launch/launch.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
+#include <cmath>
+#include <string>
+
 using namespace mlsysim;
 using Catch::Matchers::Contains;
 
@@ -173,7 +176,59 @@ TEST_CASE("every field of a plan comes back or is said to be left, whatever the 
       const bool said = std::any_of(text.not_carried.begin(), text.not_carried.end(),
                                     [&](const auto& lost) { return lost.starts_with(field + " "); });
       INFO(field);
-      CHECK((comes_back || said || field == "mode" || field == "workload"));
+      const auto weights = launch.fields.find("weight_format");  // a format of all weights is told as theirs
+      const bool as_weights =
+          field == "precision" && weights != launch.fields.end() && weights->second == value;
+      CHECK((comes_back || said || as_weights || field == "mode" || field == "workload"));
     }
   }
+}
+
+TEST_CASE("a launch is that of the plan that was predicted", "[launch]") {
+  const Fields common{{"workload", "Llama3_70B"}, {"hardware", "H100"}, {"mode", "serve"},
+                      {"accelerators", "8"},      {"tp_size", "8"},     {"engine", "vllm"}};
+  // At a rate so many run as arrive while one is served, and more by chance.
+  Fields rated = common;
+  rated.insert({{"arrival_rate", "5/s"}});
+  const auto at_rate = scenario(rated);
+  const double running =
+      SystemEvaluator::evaluate(at_rate.scenario).find("performance.running_requests")->number();
+  const auto rate = export_launch(at_rate.scenario, LaunchFormat::vllm, "");
+  INFO(rate.text);
+  const auto admitted = std::stod(rate.text.substr(rate.text.find("--max-num-seqs ") + 15));
+  CHECK(running > 2);
+  CHECK(admitted >= running + 2 * std::sqrt(running));
+  CHECK(admitted <= running + 4 * std::sqrt(running) + 1);
+  // Answers of 128 tokens that nobody asked for are predicted, and admitted.
+  CHECK_THAT(rate.text, Contains("--max-model-len 2176"));
+  // A format of all weights is told as theirs; the cache is the engine's default.
+  Fields narrow = common;
+  narrow.insert({{"precision", "fp8"}});
+  const auto fp8 = export_launch(scenario(narrow).scenario, LaunchFormat::vllm, "");
+  INFO(fp8.text);
+  CHECK_THAT(fp8.text, Contains("--quantization fp8"));
+  CHECK_FALSE(fp8.text.find("not carried") != std::string::npos);
+  CHECK_FALSE(fp8.text.find("kv-cache-dtype") != std::string::npos);
+}
+
+TEST_CASE("weights that a repository does not hold have no launch", "[launch]") {
+  const auto with = [](const char* field, const char* value) {
+    return scenario({{"workload", "DeepSeek_V3"},
+                     {"hardware", "B200"},
+                     {"mode", "serve"},
+                     {"accelerators", "8"},
+                     {"tp_size", "8"},
+                     {field, value}});
+  };
+  const auto launched = [](const BuiltScenario& built, const char* checkpoint = "") {
+    return export_launch(built.scenario, LaunchFormat::vllm, checkpoint).text;
+  };
+  // The files are in fp8.
+  CHECK_THROWS_WITH(launched(with("precision", "fp4")), Contains("launch.180"));
+  CHECK_THROWS_WITH(launched(with("weight_format", "nvfp4")), Contains("launch.180"));
+  CHECK_THROWS_WITH(launched(with("precision", "bf16")), Contains("launch.180"));
+  CHECK_THAT(launched(with("precision", "fp8")), Contains("deepseek-ai/DeepSeek-V3"));
+  CHECK_NOTHROW(launched(with("weight_format", "fp8_block")));
+  CHECK_THAT(launched(with("precision", "fp4"), "nvidia/DeepSeek-V3-FP4"),
+             Contains("nvidia/DeepSeek-V3-FP4"));
 }

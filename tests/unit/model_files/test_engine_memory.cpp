@@ -2,6 +2,7 @@
 
 #include "support/catch.hpp"
 
+#include <mlsysim/estimate/cache_rule.hpp>
 #include <mlsysim/estimate/memory_account.hpp>
 #include <mlsysim/specs/hardware.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
@@ -49,11 +50,11 @@ double pool(const MemoryAccount& a) { return a.engine->pool / unit::B; }
 
 }  // namespace
 
-TEST_CASE("vLLM takes a share of the whole device, rounded up to the byte", "[model_files]") {
+TEST_CASE("vLLM takes a share of the whole device", "[model_files]") {
   const auto d = device_of(80);
   const auto a = account("vllm", d);
-  const double granted = std::ceil(80 * kGiB * 0.92);
-  CHECK(held(a, "outside gpu_memory_utilization 0.92") == 80 * kGiB - granted);
+  const double granted = 80 * kGiB * 0.92;
+  CHECK(held(a, "outside gpu_memory_utilization 0.92") == Approx(80 * kGiB - granted).epsilon(1e-9));
   const double work = held(a, "activations of the largest pass, 8192 tokens");
   CHECK(pool(a) == Approx(granted - kWeights - kReserve - work).epsilon(1e-12));
   // Blocks of 16 tokens; one of them holds nothing.
@@ -200,4 +201,16 @@ entries:
     CHECK(e.facts().id == "mlsysim.answer.013");
     CHECK(e.facts().key == "tensorrt_llm_cpp");
   }
+}
+
+TEST_CASE("a pool is what the engine's share leaves", "[model_files][by_hand]") {
+  const PoolDemand<> d{.total = 80.0 * unit::GiB,
+                       .weights = 16.0 * unit::GiB,
+                       .reserve = 1.0 * unit::GiB,
+                       .activations = 2.0 * unit::GiB,
+                       .margin = 0.5 * unit::GiB};
+  const auto pool = [&](ShareOf of) { return pool_of(of, 0.9, d) / unit::GiB; };
+  CHECK(pool(ShareOf::total) == Approx(0.9 * 80 - 16 - 1 - 2 - 0.5));
+  CHECK(pool(ShareOf::free) == Approx(0.9 * (80 - 1) - 16 - 0.5));
+  CHECK(pool(ShareOf::rest) == Approx(0.9 * (80 - 16 - 1 - 2) - 0.5));
 }

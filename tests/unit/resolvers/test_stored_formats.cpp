@@ -99,6 +99,22 @@ TEST_CASE("devices multiply what they have a rate for and widen the rest", "[cat
   CHECK_FALSE(format_of("GPT_OSS_120B", "H100", {.precision = Precision::fp8}).apart);
 }
 
+TEST_CASE("naming the format that is assumed anyway changes nothing", "[catalogue]") {
+  const auto open = format_of("DeepSeek_V3", "H200"),
+             named = format_of("DeepSeek_V3", "H200", {.precision = Precision::fp8});
+  CHECK(named.precision == open.precision);
+  CHECK(named.whole == open.whole);
+  CHECK(named.kv_precision == open.kv_precision);
+  CHECK(bits(format_of("DeepSeek_V3", "H200", {.precision = Precision::bf16}).whole) == 16);
+  // Engines keep a cache of 16 bits beside weights of 8; formulas from totals take one format for all.
+  const auto narrow = format_of("Llama3_8B", "H100", {.precision = Precision::fp8});
+  REQUIRE(narrow.kv_precision);
+  CHECK(bytes_per_element(*narrow.kv_precision) == 2);
+  const auto totals = format_of("DeepSeek_V3", "H200", {.precision = Precision::fp8, .from_totals = true});
+  CHECK_FALSE(totals.kv_precision);
+  CHECK(bits(totals.whole) == 8);
+}
+
 TEST_CASE("a step reads weights as they are stored", "[catalogue]") {
   // One token of one sequence of Llama 3 8B: 6.98e9 weights of the blocks and 0.525e9 of the head cross the
   // memory. At 4.156 and 16 bits these are 4.68 GB, at 16 bits 15.0 GB: 10.3 GB less.

@@ -347,6 +347,7 @@ template <class T>
   p.concurrency = max(T(v.batch_size / replicas), T{1.0});
   p.page_tokens = v.page_tokens;
   p.kv_share = v.kv_share;
+  p.cache_rule = v.cache_rule;
   p.engine = v.engine;
   p.passes = replica_passes(v);
   if (v.prefill.apart) {
@@ -527,6 +528,7 @@ void set_memory(const SteadyState<T>& state, const PassEstimate<T>& decode, Serv
     demands.last.activations = max(demands.last.activations, state.own.last.activations);
   }
   out.memory = fullest(demands, v.decode, v.plan, passes.step_device);
+  if (v.cache_rule.known) passes.add_kept(v.kv_share, v.cache_rule, out.memory);
   if (v.drafts) {
     const auto draft = state.p.draft.memory(running, state.held);
     const Data<T> more = draft.weights + draft.kv_cache;
@@ -576,8 +578,7 @@ void set_shares(const SteadyState<T>& state, const PassEstimate<T>& decode, Serv
 /// (Little's law). A request takes the mean step: its time between tokens is that of a step, longer by what
 /// the prompts of the others add. Percentiles are those of arrivals that are spread over the steps.
 /// @cite yu2022orca, section 4; kwon2023vllm; agrawal2024sarathi
-/// @param decoding requests of a replica that decode, in place of the load: arrivals are what that needs, and
-/// no capacity is looked for
+/// @param decoding requests of a replica that decode, in place of the load; no capacity is looked for
 template <class T>
 [[nodiscard]] ServingEstimate<T> steady_serving(const ServingProblem<T>& v, const T* decoding = nullptr) {
   SteadyState<T> state(v);

@@ -284,11 +284,13 @@ template <class T = double> class Steady {
   }
   /// Requests whose pages of `held` tokens fit, beside a draft model where there is one.
   [[nodiscard]] T capacity(const T& held, const T& kv_share) const {
-    const T alone = p_.passes.capacity(held, kv_share);
+    const auto& rule = p_.cache_rule;
+    const T alone = p_.passes.capacity(held, kv_share, rule);
     if (!p_.has_draft) return alone;
+    const T taken = rule.known && rule.share_of != ShareOf::rest ? T{1.0} : kv_share;  // of its weights
     const Data<T> one = p_.passes.cache(held);
     const Data<T> weights = p_.draft_weights * (draft_copies_ * draft_groups_);
-    return max(T(floor((one * alone - weights * kv_share) / (one + p_.draft.cache(held) * draft_copies_))),
+    return max(T(floor((one * alone - weights * taken) / (one + p_.draft.cache(held) * draft_copies_))),
                T{0.0});
   }
   [[nodiscard]] const T& steps() const { return steps_; }

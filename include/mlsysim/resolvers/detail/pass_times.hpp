@@ -24,6 +24,16 @@ namespace mlsysim {
 /// Copies from an engine the values that affect a steady state, such as host time per step.
 [[nodiscard]] EngineTimes<> engine_times(const ServingEngine& engine);
 
+/// How the cache takes the memory of a device: by the rule of its engine, or a share of what is left.
+struct CacheSettings {
+  double share = 1;
+  CacheRule<> rule{};
+};
+/// @param kv_share that is given: of what is left, whatever the engine @param pass_tokens that are given
+[[nodiscard]] CacheSettings cache_settings(std::optional<double> kv_share, std::optional<double> pass_tokens,
+                                           const ServingEngine& engine, const HardwareNode& hardware,
+                                           const Plan<>& plan, const ModelView<>& model, Notes& notes);
+
 /// The passes of a request.
 /// @param engine names the kernels and the host times of passes with prompts
 [[nodiscard]] ReplicaPasses<> pass_times(const InFlightBatchingModel::Inputs& in, const ServingEngine& engine,

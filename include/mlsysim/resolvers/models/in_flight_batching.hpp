@@ -21,6 +21,7 @@
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/specs/system.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/specs/workload.hpp>
 #include <mlsysim/units/unit.hpp>
 
@@ -53,7 +54,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
     const Workload* workload = nullptr;
     const HardwareNode* hardware = nullptr;
     std::optional<double> seq_len{};
-    double output_tokens = 128;
+    double output_tokens = UsualRequest::answer;
     std::optional<RequestRate<>> arrival_rate{};
     std::optional<double> concurrency{}, max_batch_size{}, num_requests{};
     bool equal_lengths = false;
@@ -124,7 +125,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
           pass_rows<I>(), engine_rows<I>(), launch_rows<I>(),
           rows(field(&I::kv_share, "kv_share", "", "share of the free memory that the cache may take")
                    .within(0.01, 1)
-                   .defaulted("zoo/catalogue.yaml")),
+                   .defaulted("the rule of the engine, else zoo/catalogue.yaml")),
           serving_format_rows<I>(), replica_rows<I>(), speculation_rows<I>(), prefill_rows<I>(),
           rows(field(&I::decode_hardware, key::decode_hardware).defaulted("the same devices")),
           transfer_rows<I>(),

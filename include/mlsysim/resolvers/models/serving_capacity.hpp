@@ -18,6 +18,7 @@
 #include <mlsysim/specs/hardware.hpp>
 #include <mlsysim/specs/links.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/specs/workload.hpp>
 
 namespace mlsysim {
@@ -45,7 +46,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
     std::optional<Time<>> target_p99_latency{};
     std::optional<double> max_seq_len{};
     std::optional<double> mean_request_tokens{};
-    double output_tokens = 128, max_batch_size = 32, page_tokens = 16;
+    double output_tokens = UsualRequest::answer, max_batch_size = 32, page_tokens = 16;
     std::optional<Precision> precision{};
     std::optional<double> efficiency{};
     double tp_size = 1, max_replicas = 1024, pp_size = 1, ep_size = 1;

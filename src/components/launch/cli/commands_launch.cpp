@@ -102,12 +102,7 @@ Answer launch_import(const ScenarioRequest& request, const LaunchRequest& asked,
 }
 
 Answer launch_export(const ScenarioRequest& request, const LaunchRequest& asked) {
-  auto built = scenario_of(request);
-  // Options that leave out the output mean the usual number; a plan or a launch states its whole context.
-  if (!request.targets.empty() && !names_a_file(request.targets[0])) {
-    Notes quiet;
-    built.scenario.output_tokens = ResolvedScenario(built.scenario, quiet).asked().output_tokens;
-  }
+  const auto built = scenario_of(request);
   const auto launch = export_launch(built.scenario, format_of(asked.to), asked.checkpoint);
   Answer out{launch.text};
   for (const auto& lost : launch.not_carried)
