@@ -1,6 +1,7 @@
 """mlsysim import, fit and export --to: launches of engines."""
 
 import json
+import re
 
 import pytest
 
@@ -388,3 +389,29 @@ def test_every_verdict_names_its_load(run):
     assert "prompts of 2048 tokens and answers of 128" in run("fit", "Llama3_70B", "8xH100").out
     card = run("eval", "Llama3_70B", "8xH100").out
     assert "input tokens 2048" in card and "output tokens 128" in card
+
+
+def test_the_share_of_the_memory_is_in_the_plan(run, tmp_path):
+    """Of 85.9 GB, a half less 16.4 GB of weights and 2 GB of context and activations holds 24.5 GB of 147,456 B a token: 20 requests of
+    8192 tokens, and 0.92 of it 30 more."""
+    words, plan = "vllm serve Qwen/Qwen3-8B --max-model-len 8192", tmp_path / "plan.yaml"
+
+    def counts(share):
+        launch = f"{words} --gpu-memory-utilization {share}"
+        done = run("import", launch, "--hardware", "A100")
+        plan.write_text(done.out)
+        assert f"memory_fraction: {share}\n" in done.out, done.out
+        fit = run("fit", "--from", launch, "--hardware", "A100")
+        return int(re.search(r"(\d+) requests", fit.out)[1]), run("eval", plan, "-o", "json").json()["p_max_active_requests"]
+
+    half, most = counts(0.5), counts(0.92)
+    assert half[0] == pytest.approx(20, abs=1) and most[0] - half[0] > 25
+    for fit, evaluated in (half, most):
+        assert abs(fit - evaluated) <= 1
+    # What takes too little for one request says so in every answer.
+    small = words + " --gpu-memory-utilization 0.21"
+    plan.write_text(run("import", small, "--hardware", "A100").out)
+    assert run("fit", "--from", small, "--hardware", "A100").code == 2
+    card = run("eval", plan)
+    assert "no request fits beside the weights" in card.out + card.err
+    assert "--gpu-memory-utilization 0.5" in run("export", "Qwen3_8B", "A100", "--memory-fraction", "0.5", "--to", "vllm").out

@@ -48,6 +48,8 @@ std::string longest_words(const Launch& launch, const MemoryQuestion& q) {
 MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, const Zoo& zoo) {
   const auto& setup = *launch.serving;
   const auto& engine = rules_of(launch, r, zoo);
+  auto shares = setup.shares;
+  if (!shares.cache) shares.fraction = r.asked().memory_fraction;
   return {.model = r.asked().workload,
           .device = &r.hardware(),
           .context = longest_of(setup, engine, r),
@@ -58,7 +60,7 @@ MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, cons
           .weight_format = r.asked().weight_format,
           .kv_precision = r.asked().kv_precision,
           .engine = &engine,
-          .shares = setup.shares,
+          .shares = shares,
           .offload_weights = r.asked().offload_weights,
           .offload_experts = r.asked().offload_experts};
 }

@@ -372,6 +372,7 @@ EngineShares shares_of(Settings& s, LaunchFormat format) {
     out.fraction = 1;  // of the device, as far as it reaches
     s.end("memory_fraction", FlagUse::ignored,
           "the bytes of the cache are given, and the share has no say then");
+    s.end("cache_bytes", FlagUse::used, "bytes of the cache, which fit alone holds against the device");
   }
   return out;
 }
@@ -446,6 +447,8 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
                      .requests = s.number("requests")};
   setup.limits_itself = leaves_open(launch, "context");
   setup.shares = shares_of(s, launch.format);
+  if (setup.shares.fraction && !setup.shares.cache)
+    fields["memory_fraction"] = count_text(*setup.shares.fraction);
   const auto own = own_context(s, launch, zoo, r);
   if (const auto all = own ? own : s.number("all_context"); all && *all >= 1) {
     setup.tokens = *all;
