@@ -366,7 +366,11 @@ void training_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   if (r.pp > 1) fields["pp_size"] = count_text(r.pp);
   if (r.cp > 1) fields["cp_size"] = count_text(r.cp);
   if (r.ep > 1) fields["ep_size"] = count_text(r.ep);
-  if (const auto tokens = s.number("sequence")) fields["seq_len"] = count_text(*tokens);
+  if (const auto tokens = s.number("sequence"))
+    fields["seq_len"] = count_text(*tokens);
+  else if (!fields.contains("seq_len"))
+    launch.notes.push_back(
+        "no flag says how long a sequence is, and the usual length of plans is taken: --seq-len");
   if (s.has("schedule")) fields["schedule"] = s.text("schedule");
   // Megatron turns it off with one rank; the plan has it only with several, too.
   if (r.tp > 1) {
