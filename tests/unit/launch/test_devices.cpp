@@ -183,3 +183,9 @@ TEST_CASE("the old form of a file of DeepSpeed turns on the first stage", "[laun
   CHECK(field(read(R"({"zero_optimization": {"stage": 2}, )" + rest, "ds.json", fields), "zero_stage") ==
         "2");
 }
+
+TEST_CASE("vLLM moves layers to the host, and keeps embedding and output matrix on the device", "[launch]") {
+  const auto moved = read("vllm serve Qwen/Qwen2.5-32B-Instruct-AWQ -tp 2 --cpu-offload-gb 10");
+  // 21.5 GB are asked for; layers have 16.2 of 19.3 GB, beside 2 x 152064 x 5120 x 2 B.
+  CHECK(std::stod(field(moved, "offload_weights")) == Approx(16.2 / 19.3).epsilon(0.01));
+}
