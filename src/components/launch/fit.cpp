@@ -157,7 +157,7 @@ void detail::place_layers(Launch& launch, const Zoo& zoo) {
   Notes notes;
   const ResolvedScenario resolved(built.scenario, notes);
   auto q = question_of(launch, resolved, zoo);
-  // Of devices that hold layers each, the fullest decides.
+  // The fullest of several devices decides.
   const auto fits = [&] {
     if (resolved.asked().pp_size == 1) return memory_account(q, conventions_of(zoo)).engine->fits;
     auto moved = built.scenario;

@@ -116,8 +116,8 @@ void put_stages(Settings& s, Launch& launch, const TrainingRanks& r, const Zoo& 
       s.end(q, FlagUse::ignored, "without effect here");
 }
 
-/// What the name of a file of DeepSpeed says to lie in host memory, as words for a note. Of stage 3 that are
-/// states and weights (ds_z3_offload_config.json, zero3_bf16_cpuoffload_all.json), or the weights alone
+/// Offloads what the name of a file of DeepSpeed says, and returns words for a note. Stage 3 offloads states
+/// and weights (ds_z3_offload_config.json, zero3_bf16_cpuoffload_all.json), or the weights alone
 /// (zero3_bf16_cpuoffload_params.json).
 std::string offload_of_name(std::string_view name, double stage, Launch& launch) {
   if (name.find("offload") == std::string_view::npos) return {};
