@@ -81,7 +81,8 @@ std::vector<Remedy> changes_of(const MemoryQuestion& q, const MemoryAccount& now
   };
   if (now.engine && now.engine->excess > Data<>()) {
     auto c = q;
-    c.shares.cache = max(now.engine->pool - now.engine->excess, Data<>());
+    const Data<> left = max(now.engine->pool - now.engine->excess, Data<>());
+    c.shares.cache = std::floor(left / unit::B) * unit::B;
     attempt(c, fmt::format("a cache of at most {:.3g} GB", *c.shares.cache / unit::GB));
   } else if (now.engine && now.engine->tokens >= 1) {
     auto c = q;
