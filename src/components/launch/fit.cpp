@@ -135,7 +135,8 @@ std::vector<Remedy> changes_of(const MemoryQuestion& q, const MemoryAccount& now
   };
   if (now.engine && now.engine->excess > Data<>()) {
     auto c = q;
-    c.shares.cache = max(now.engine->pool - now.engine->excess, Data<>());
+    const Data<> left = max(now.engine->pool - now.engine->excess, Data<>());
+    c.shares.cache = std::floor(left / unit::B) * unit::B;
     attempt(c, fmt::format("a cache of at most {:.3g} GB", *c.shares.cache / unit::GB));
   } else if (now.engine && now.engine->tokens >= 1) {
     auto c = q;
@@ -211,7 +212,7 @@ void detail::place_layers(Launch& launch, const Zoo& zoo) {
   Notes notes;
   const ResolvedScenario resolved(built.scenario, notes);
   auto q = question_of(launch, resolved, zoo);
-  // Of devices that hold layers each, the fullest decides.
+  // The fullest of several devices decides.
   const auto fits = [&] {
     if (resolved.asked().pp_size == 1) return memory_account(q, conventions_of(zoo)).engine->fits;
     auto moved = built.scenario;
