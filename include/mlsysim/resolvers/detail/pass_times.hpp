@@ -29,7 +29,7 @@ struct CacheSettings {
   double share = 1;
   CacheRule<> rule{};
 };
-/// What a question states of the cache.
+/// Settings of the cache that a question states.
 struct StatedCache {
   std::optional<double> kv_share{};  ///< of what is left, whatever the engine
   std::optional<double> fraction{};  ///< that the engine takes, in its own sense
