@@ -48,6 +48,7 @@ constexpr auto kStated = std::to_array<PlanPlace>({
     {"weight_format", "hardware"},
     {"weight_bits", "hardware", kServe},
     {"kv_precision", "hardware", kServe},
+    {"memory_fraction", "hardware", kServe},
     {"efficiency", "hardware"},
     {"execution", "hardware"},
     {"unit_cost", "hardware"},

@@ -1,6 +1,7 @@
 """mlsysim import, fit and export --to: launches of engines."""
 
 import json
+import re
 
 import pytest
 
@@ -296,49 +297,6 @@ def test_layers_that_do_not_fit_lie_in_host_memory_in_every_answer(run, tmp_path
     assert ask.code == 0 and abs(ask.json()["memory"]["weights"]["value"] - held) < 0.01 * held, ask.err
 
 
-def test_a_launch_without_a_length_needs_all_positions_of_the_model(run):
-    """Qwen3-32B takes 40,960 tokens of 2 x 64 layers x 8 heads x 128 x 2 B = 262,144 B, 10.7 GB. Of the 92 % of 85.9 GB weights of 65.5
-    GB, context and activations leave less: vLLM does not start on one H100, and does with an 8-bit cache or on two."""
-    def fit(more=""):
-        return run("fit", "--from", f"vllm serve Qwen/Qwen3-32B {more}", "--hardware", "H100")
-
-    whole = fit()
-    assert whole.code == 2 and "40960 tokens" in whole.out and "unless its length is limited" in whole.out
-    assert fit("--max-model-len 40960").code == 2
-    assert fit("--max-model-len auto").code == fit("--max-model-len -1").code == 0  # as long as the cache holds
-    assert fit("--max-model-len 16384").code == fit("--kv-cache-dtype fp8").code == fit("-tp 2").code == 0
-    # SGLang starts, and refuses requests that are too long one by one.
-    sglang = run("fit", "--from", "python3 -m sglang.launch_server --model-path Qwen/Qwen3-32B", "--hardware", "H100")
-    assert sglang.code == 0 and "2176 tokens (the plan's prompt and answer)" in sglang.out
-
-
-def test_the_rows_of_a_fit_add_up(run):
-    """Also where nothing is left for the cache, and where the state of a request is no part of it."""
-    for words, device in (("vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-model-len 131072 --max-num-seqs 256", "H100"),
-                          ("vllm serve meta-llama/Llama-3.1-70B-Instruct --max-model-len 8192", "H100"),
-                          ("python3 -m sglang.launch_server --model Qwen/Qwen3-30B-A3B --tp 2 --context-length 16384", "A100"),
-                          ("trtllm-serve meta-llama/Llama-3.1-8B-Instruct --max_batch_size 16 --max_seq_len 4096", "H100")):
-        done = run("fit", "--from", words, "--hardware", device, "-o", "json")
-        rows = [row for row in done.json()["rows"] if row["bytes"]]
-        part = {row["part"]: row["bytes"] for row in rows}
-        parts = sum(row["bytes"] for row in rows if row["part"] not in ("total", "capacity"))
-        assert parts == pytest.approx(part["total"], rel=1e-9), words
-        if done.code == 0:
-            assert part["total"] == pytest.approx(part["capacity"], rel=1e-6), words
-        else:
-            assert part["total"] > part["capacity"]
-
-
-def test_every_verdict_names_its_load(run):
-    """One request of 2048 + 128 tokens, unless one says otherwise."""
-    memory = run("memory", "Llama3_70B", "H100", "--engine", "vllm", "--tp-size", "8")
-    assert memory.out.startswith("FITS. 1 request of 2176 tokens fits; the cache of vllm holds ")
-    assert int(memory.out.split("holds ")[1].split()[0]) > 100
-    assert "prompts of 2048 tokens and answers of 128" in run("fit", "Llama3_70B", "8xH100").out
-    card = run("eval", "Llama3_70B", "8xH100").out
-    assert "input tokens 2048" in card and "output tokens 128" in card
-
-
 def test_layers_on_several_cards_of_llama_cpp_in_every_answer(run, tmp_path):
     words = "llama-server -m Llama-3.3-70B-Instruct-Q4_K_M.gguf -ngl 99 -c 8192"
     fit = run("fit", "--from", words, "--hardware", "2xRTX3090")
@@ -407,3 +365,72 @@ def test_requests_longer_than_the_positions_of_a_model_are_no_silent_fit(run):
     scaled = long + """ --rope-scaling '{"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}'"""
     for words in (scaled, long.replace("131072", "40960")):
         assert "positions:" not in run("fit", "--from", words, "--hardware", "H200").err
+
+
+def test_a_launch_without_a_length_needs_all_positions_of_the_model(run):
+    """Qwen3-32B takes 40,960 tokens of 2 x 64 layers x 8 heads x 128 x 2 B = 262,144 B, 10.7 GB. Of the 92 % of 85.9 GB weights of 65.5
+    GB, context and activations leave less: vLLM does not start on one H100, and does with an 8-bit cache or on two."""
+    def fit(more=""):
+        return run("fit", "--from", f"vllm serve Qwen/Qwen3-32B {more}", "--hardware", "H100")
+
+    whole = fit()
+    assert whole.code == 2 and "40960 tokens" in whole.out and "unless its length is limited" in whole.out
+    assert fit("--max-model-len 40960").code == 2
+    assert fit("--max-model-len auto").code == fit("--max-model-len -1").code == 0  # as long as the cache holds
+    assert fit("--max-model-len 16384").code == fit("--kv-cache-dtype fp8").code == fit("-tp 2").code == 0
+    # SGLang starts, and refuses requests that are too long one by one.
+    sglang = run("fit", "--from", "python3 -m sglang.launch_server --model-path Qwen/Qwen3-32B", "--hardware", "H100")
+    assert sglang.code == 0 and "2176 tokens (the plan's prompt and answer)" in sglang.out
+
+
+def test_the_rows_of_a_fit_add_up(run):
+    """Also where nothing is left for the cache, and where the state of a request is no part of it."""
+    for words, device in (("vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-model-len 131072 --max-num-seqs 256", "H100"),
+                          ("vllm serve meta-llama/Llama-3.1-70B-Instruct --max-model-len 8192", "H100"),
+                          ("python3 -m sglang.launch_server --model Qwen/Qwen3-30B-A3B --tp 2 --context-length 16384", "A100"),
+                          ("trtllm-serve meta-llama/Llama-3.1-8B-Instruct --max_batch_size 16 --max_seq_len 4096", "H100")):
+        done = run("fit", "--from", words, "--hardware", device, "-o", "json")
+        rows = [row for row in done.json()["rows"] if row["bytes"]]
+        part = {row["part"]: row["bytes"] for row in rows}
+        parts = sum(row["bytes"] for row in rows if row["part"] not in ("total", "capacity"))
+        assert parts == pytest.approx(part["total"], rel=1e-9), words
+        if done.code == 0:
+            assert part["total"] == pytest.approx(part["capacity"], rel=1e-6), words
+        else:
+            assert part["total"] > part["capacity"]
+
+
+def test_every_verdict_names_its_load(run):
+    """One request of 2048 + 128 tokens, unless one says otherwise."""
+    memory = run("memory", "Llama3_70B", "H100", "--engine", "vllm", "--tp-size", "8")
+    assert memory.out.startswith("FITS. 1 request of 2176 tokens fits; the cache of vllm holds ")
+    assert int(memory.out.split("holds ")[1].split()[0]) > 100
+    assert "prompts of 2048 tokens and answers of 128" in run("fit", "Llama3_70B", "8xH100").out
+    card = run("eval", "Llama3_70B", "8xH100").out
+    assert "input tokens 2048" in card and "output tokens 128" in card
+
+
+def test_the_share_of_the_memory_is_in_the_plan(run, tmp_path):
+    """Of 85.9 GB, a half less 16.4 GB of weights and 2 GB of context and activations holds 24.5 GB of 147,456 B a token: 20 requests of
+    8192 tokens, and 0.92 of it 30 more."""
+    words, plan = "vllm serve Qwen/Qwen3-8B --max-model-len 8192", tmp_path / "plan.yaml"
+
+    def counts(share):
+        launch = f"{words} --gpu-memory-utilization {share}"
+        done = run("import", launch, "--hardware", "A100")
+        plan.write_text(done.out)
+        assert f"memory_fraction: {share}\n" in done.out, done.out
+        fit = run("fit", "--from", launch, "--hardware", "A100")
+        return int(re.search(r"(\d+) requests", fit.out)[1]), run("eval", plan, "-o", "json").json()["p_max_active_requests"]
+
+    half, most = counts(0.5), counts(0.92)
+    assert half[0] == pytest.approx(20, abs=1) and most[0] - half[0] > 25
+    for fit, evaluated in (half, most):
+        assert abs(fit - evaluated) <= 1
+    # What takes too little for one request says so in every answer.
+    small = words + " --gpu-memory-utilization 0.21"
+    plan.write_text(run("import", small, "--hardware", "A100").out)
+    assert run("fit", "--from", small, "--hardware", "A100").code == 2
+    card = run("eval", plan)
+    assert "no request fits beside the weights" in card.out + card.err
+    assert "--gpu-memory-utilization 0.5" in run("export", "Qwen3_8B", "A100", "--memory-fraction", "0.5", "--to", "vllm").out

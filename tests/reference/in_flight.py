@@ -127,6 +127,8 @@ class OperatorPasses:
         return share * (m.capacity - m.weights - m.reserve - work) - margin
 
     def share_of_memory(self, rule, tokens, capacity):
+        if getattr(self.s, "memory_fraction", None):
+            return self.s.memory_fraction
         kept = rule.get("kept")
         if not kept:
             return rule.get("share", 1)

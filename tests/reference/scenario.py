@@ -79,6 +79,7 @@ DEFAULTS = dict(
     weight_format=None,
     weight_bits=None,
     kv_precision=None,
+    memory_fraction=None,
     efficiency=None,
     fidelity=None,
     cached_prefix_len=0,

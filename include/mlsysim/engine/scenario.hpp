@@ -102,6 +102,7 @@ struct Scenario {
          offload_experts = 0;
   std::optional<Bandwidth<>> host_memory_bandwidth{};
   std::optional<Data<>> host_memory{};
+  std::optional<double> memory_fraction{};
   double congestion_factor = 1, straggler_factor = 1;
   const Workload* draft_model = nullptr;
   double draft_acceptance_rate = 0.7;
@@ -178,7 +179,11 @@ struct Scenario {
         training_plan_rows<S>(), host_memory_rows<S>(), host_expert_rows<S>(),
         rows(field(&S::host_memory, "host_memory", "GB", "memory of the host of a node")
                  .positive()
-                 .defaulted("the node's, else not held against anything")),
+                 .defaulted("the node's, else not held against anything"),
+             field(&S::memory_fraction, "memory_fraction", "",
+                   "share of the memory of a device that its engine takes, in the engine's own sense")
+                 .within(0.01, 1)
+                 .defaulted("the engine's own")),
         training_step_rows<S>(),
         rows(field(&S::cached_prefix_len, key::cached_prefix_len)
                  .non_negative()

@@ -180,9 +180,7 @@ struct ServingEngine {
             .positive()
             .counted()
             .defaulted("these weights cross the link"),
-        field(&E::whole_layers, "whole_layers", "",
-              "each device holds whole layers, as a pipeline stage, where a request states no degree")
-            .defaulted("each device holds a part of every layer"),
+        field(&E::whole_layers, "whole_layers", "", "devices hold whole layers where no degree is stated"),
         field(&E::lookahead, "lookahead", "", "passes by which a first token is seen late")
             .non_negative()
             .defaulted("none"),

@@ -258,12 +258,13 @@ bool starts_ranks(std::string_view word) {
 /// Programs behind whose own flags another program stands.
 bool passes_on(std::string_view word) {
   return starts_ranks(word) ||
-         one_of(base(word),
-                {"env",       "export", "sudo",       "timeout",   "nice",    "ionice",  "numactl",
-                 "taskset",   "stdbuf", "docker",     "podman",    "nerdctl", "enroot",  "singularity",
-                 "apptainer", "uv",     "uvx",        "pipx",      "pdm",     "poetry",  "pixi",
-                 "conda",     "mamba",  "micromamba", "nsys",      "ncu",     "rocprof", "ray",
-                 "kubectl",   "ssh",    "tini",       "dumb-init", "bash",    "sh",      "zsh"});
+         one_of(
+             base(word),
+             {"env",    "export", "sudo",    "timeout", "nice",    "ionice",      "numactl",   "taskset",
+              "stdbuf", "docker", "podman",  "nerdctl", "enroot",  "singularity", "apptainer", "uv",
+              "uvx",    "pipx",   "pdm",     "poetry",  "pixi",    "conda",       "mamba",     "micromamba",
+              "nsys",   "ncu",    "rocprof", "ray",     "kubectl", "ssh",         "tini",      "dumb-init",
+              "bash",   "sh",     "zsh",     "sbatch",  "tmux",    "screen"});
 }
 
 /// An engine by the name of its module or script.
@@ -274,6 +275,7 @@ std::optional<LaunchFormat> engine_of_script(std::string_view script) {
   if (one_of(script, {"sglang.launch_server", "dynamo.sglang"}) ||
       script.ends_with("sglang/launch_server.py"))
     return LaunchFormat::sglang;
+  if (script == "dynamo.trtllm") return LaunchFormat::trtllm;
   if (script == "llama_cpp.server") return LaunchFormat::llama_cpp;
   if (script == "torchtitan.train" || script.ends_with("torchtitan/train.py"))
     return LaunchFormat::torchtitan;
@@ -364,25 +366,41 @@ std::optional<Start> started(const Words& words, std::size_t first) {
 
 }  // namespace
 
+namespace {
+
+/// The text of a word that another shell reads: bash -c '...', ssh node1 '...', tmux new -d '...', sbatch
+/// --wrap='...'. Empty for other words.
+std::string_view inner_command(const Words& command, std::size_t first, std::size_t i) {
+  const auto word = word_at(command, i), before = word_at(command, i - 1);
+  const auto program = base(word_at(command, first));
+  constexpr std::string_view wrap = "--wrap";
+  if (program == "sbatch" && before == wrap) return word;
+  if (program == "sbatch" && word.starts_with("--wrap=")) return word.substr(wrap.size() + 1);
+  const bool spaced = word.find(' ') != std::string_view::npos;
+  if (spaced && i >= first + 2 && program == "ssh" && i + 1 == command.size()) return word;
+  if (spaced && one_of(program, {"tmux", "screen"})) return word;
+  const bool shell = i >= first + 1 && one_of(before, {"-c", "-lc", "-ec", "-xc", "-exc", "-lec"}) &&
+                     i >= 2 && one_of(base(word_at(command, i - 2)), {"bash", "sh", "zsh"});
+  return shell ? word : std::string_view();
+}
+
+}  // namespace
+
 std::optional<EngineCommand> engine_command(const Words& command, const ShellScript& script) {
   const auto from = [&](std::size_t i) { return command.begin() + static_cast<std::ptrdiff_t>(i); };
   std::size_t first = 0;
   while (precedes(word_at(command, first))) ++first;
   const bool passes = passes_on(word_at(command, first));
-  // A command that another shell reads: bash -c 'vllm serve ...', ssh node1 'vllm serve ...'.
-  const bool remote = base(word_at(command, first)) == "ssh";
-  for (std::size_t i = first + 1; passes && i + 1 < command.size(); ++i)
-    if ((one_of(word_at(command, i), {"-c", "-lc", "-ec", "-xc", "-exc", "-lec"}) &&
-         one_of(base(word_at(command, i - 1)), {"bash", "sh", "zsh"})) ||
-        (remote && i + 2 == command.size() && command[i + 1].text.find(' ') != std::string::npos)) {
-      for (const auto& inner : split_shell(command[i + 1].text, "command line", script.variables).commands)
+  for (std::size_t i = first + 1; passes && i < command.size(); ++i)
+    if (const auto text = inner_command(command, first, i); !text.empty()) {
+      for (const auto& inner : split_shell(text, "command line", script.variables).commands)
         if (auto engine = engine_command(inner, script)) {
           engine->before.insert(engine->before.begin(), command.begin(), from(i));
           for (auto* words : {&engine->before, &engine->words})
-            for (auto& word : *words) word.line = command[i + 1].line;
+            for (auto& word : *words) word.line = command[i].line;
           return engine;
         }
-      return std::nullopt;
+      if (!one_of(base(word_at(command, first)), {"tmux", "screen"})) return std::nullopt;
     }
   if (const auto start = started(command, first))
     return EngineCommand{start->format,

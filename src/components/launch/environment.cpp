@@ -1,4 +1,4 @@
-// The surroundings of an engine's command: variables, launchers of ranks, and the name of its script.
+// Variables, launchers of ranks and names of scripts state settings beside the flags of an engine.
 
 #include "detail/command.hpp"
 

@@ -160,6 +160,7 @@ class Exporter {
         tell("pass_tokens", chunk);
       if (format_ == LaunchFormat::trtllm) tell("chunked", "true");
     }
+    if (s_.memory_fraction) tell("memory_fraction", *s_.memory_fraction);
     tell_served_format(own_checkpoint_);
     if (s_.execution == Execution::eager) tell("eager", "true");
     if (s_.kv_precision)

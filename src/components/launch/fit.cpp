@@ -20,6 +20,13 @@ double at_once(const MemoryAccount& account, double context) {
   return account.engine ? std::floor(account.engine->tokens / context) : 0;
 }
 
+/// The engine whose memory rule holds: the release that the launch states, or that of its family where a port
+/// has none of its own.
+const ServingEngine& rules_of(const Launch& launch, const ResolvedScenario& r, const Zoo& zoo) {
+  const auto* own = r.asked().engine;
+  return own != nullptr && own->memory ? *own : zoo.at<ServingEngine>(launch.serving->engine);
+}
+
 /// Tokens of the longest request: as the launch says, else all positions of the model where the engine
 /// reserves for them, else those of the plan.
 double longest_of(const ServingSetup& setup, const ServingEngine& engine, const ResolvedScenario& r) {
@@ -38,16 +45,11 @@ std::string longest_words(const Launch& launch, const MemoryQuestion& q) {
              : " (the plan's prompt and answer)";
 }
 
-/// The engine whose memory rule holds: the release that the launch states, or that of its family where a port
-/// has none of its own.
-const ServingEngine& rules_of(const Launch& launch, const ResolvedScenario& r, const Zoo& zoo) {
-  const auto* own = r.asked().engine;
-  return own != nullptr && own->memory ? *own : zoo.at<ServingEngine>(launch.serving->engine);
-}
-
 MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, const Zoo& zoo) {
   const auto& setup = *launch.serving;
   const auto& engine = rules_of(launch, r, zoo);
+  auto shares = setup.shares;
+  if (!shares.cache) shares.fraction = r.asked().memory_fraction;
   return {.model = r.asked().workload,
           .device = &r.hardware(),
           .context = longest_of(setup, engine, r),
@@ -58,7 +60,7 @@ MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, cons
           .weight_format = r.asked().weight_format,
           .kv_precision = r.asked().kv_precision,
           .engine = &engine,
-          .shares = setup.shares,
+          .shares = shares,
           .offload_weights = r.asked().offload_weights,
           .offload_experts = r.asked().offload_experts};
 }
@@ -134,7 +136,8 @@ std::vector<Remedy> changes_of(const MemoryQuestion& q, const MemoryAccount& now
   };
   if (now.engine && now.engine->excess > Data<>()) {
     auto c = q;
-    c.shares.cache = max(now.engine->pool - now.engine->excess, Data<>());
+    const Data<> left = max(now.engine->pool - now.engine->excess, Data<>());
+    c.shares.cache = std::floor(left / unit::B) * unit::B;
     attempt(c, fmt::format("a cache of at most {:.3g} GB", *c.shares.cache / unit::GB));
   } else if (now.engine && now.engine->tokens >= 1) {
     auto c = q;
@@ -210,7 +213,7 @@ void detail::place_layers(Launch& launch, const Zoo& zoo) {
   Notes notes;
   const ResolvedScenario resolved(built.scenario, notes);
   auto q = question_of(launch, resolved, zoo);
-  // The fullest of devices that hold layers each decides.
+  // The fullest of several devices decides.
   const auto fits = [&] {
     if (resolved.asked().pp_size == 1) return memory_account(q, conventions_of(zoo)).engine->fits;
     auto moved = built.scenario;

@@ -80,6 +80,7 @@ class ManifestReader {
   /// @param before lines of documents above this one
   void read(const YamlValue& value, int before) {
     for (const auto& item : value.items) read(item, before);
+    if (const auto* macros = value.find("macros")) environment(*macros);  // of llama-swap
     for (const auto& [key, inner] : value.pairs) {
       if (key.text.ends_with("ReplicaSpecs")) job(value, inner);
       beside(key.text, inner);
@@ -251,7 +252,8 @@ class ManifestReader {
   }
 
   void environment(const YamlValue& list) {
-    const auto set = [this](std::string_view name, const std::string& value) {
+    const auto set = [this](std::string_view name, std::string value) {
+      while (value.ends_with('\n')) value.pop_back();
       const bool plain = !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
                          std::all_of(name.begin(), name.end(),
                                      [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });

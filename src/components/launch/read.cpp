@@ -87,6 +87,13 @@ constexpr auto kUnread = std::to_array<std::string_view>({"llama-bench",
                                                           "torchrun",
                                                           "horovodrun",
                                                           "composer",
+                                                          "trtllm-bench",
+                                                          "swift",
+                                                          "xtuner",
+                                                          "colossalai",
+                                                          "sglang.bench_one_batch",
+                                                          "sglang.bench_serving",
+                                                          "sglang_router.launch_server",
                                                           "vllm",
                                                           "sglang"});
 

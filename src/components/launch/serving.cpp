@@ -203,18 +203,28 @@ void put_draft(Settings& s, Launch& launch) {
           "speculation is priced with a draft model of its own: name one with --draft-model");
 }
 
-/// Bytes of the weights of a model of the zoo in the format of the launch; absent where they are not known.
-std::optional<Data<>> weights_of(const Launch& launch, const Workload& model, const Zoo& zoo) {
+/// Bytes of the weights of a model, and of its embedding and output matrix among them.
+struct WeightBytes {
+  Data<> all, ends;
+};
+
+/// Those of a model of the zoo in the format of the launch; absent where they are not known.
+std::optional<WeightBytes> weights_of(const Launch& launch, const Workload& model, const Zoo& zoo) {
   if (model.stacks.empty()) return std::nullopt;
   const auto text = [&](const char* field) {
     const auto at = launch.fields.find(field);
     return at == launch.fields.end() ? std::string() : at->second;
   };
-  return memory_account({.model = &model,
-                         .precision = choice_of<Precision>(text("precision")),
-                         .weight_format = choice_of<WeightFormat>(text("weight_format"))},
-                        conventions_of(zoo))
-      .sum(MemoryPart::weights);
+  const auto account = memory_account({.model = &model,
+                                       .precision = choice_of<Precision>(text("precision")),
+                                       .weight_format = choice_of<WeightFormat>(text("weight_format"))},
+                                      conventions_of(zoo));
+  WeightBytes out{.all = account.sum(MemoryPart::weights), .ends = {}};
+  for (const auto& item : account.items)
+    if (item.part == MemoryPart::weights &&
+        (item.what == name_of(TensorGroup::embedding) || item.what == name_of(TensorGroup::head)))
+      out.ends += item.bytes;
+  return out;
 }
 
 /// Sets the shares of the weights and of the routed experts that lie in host memory.
@@ -228,9 +238,10 @@ void put_host_memory(Settings& s, Launch& launch, const Zoo& zoo, const Ranks& r
   };
   if (const double gib = s.number_or("host_weights", 0); gib > 0) {
     const auto weights = model == nullptr ? std::nullopt : weights_of(launch, *model, zoo);
-    if (weights)
-      fields["offload_weights"] = share((gib * r.tp * r.ep * r.pp * unit::GiB).base(), weights->base());
-    else
+    if (weights) {  // vLLM moves layers, and neither the embedding nor the output matrix
+      const Data<> moved = min(gib * r.tp * r.ep * r.pp * unit::GiB, weights->all - weights->ends);
+      fields["offload_weights"] = share(moved.base(), weights->all.base());
+    } else
       unknown("host_weights", "the bytes");
   }
   const double layers = model == nullptr ? 0 : model->layers().value_or(0);
@@ -372,6 +383,7 @@ EngineShares shares_of(Settings& s, LaunchFormat format) {
     out.fraction = 1;  // of the device, as far as it reaches
     s.end("memory_fraction", FlagUse::ignored,
           "the bytes of the cache are given, and the share has no say then");
+    s.end("cache_bytes", FlagUse::used, "bytes of the cache, which fit alone holds against the device");
   }
   return out;
 }
@@ -446,6 +458,8 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
                      .requests = s.number("requests")};
   setup.limits_itself = leaves_open(launch, "context");
   setup.shares = shares_of(s, launch.format);
+  if (setup.shares.fraction && !setup.shares.cache)
+    fields["memory_fraction"] = count_text(*setup.shares.fraction);
   const auto own = own_context(s, launch, zoo, r);
   if (const auto all = own ? own : s.number("all_context"); all && *all >= 1) {
     setup.tokens = *all;

@@ -119,9 +119,9 @@ void put_stages(Settings& s, Launch& launch, const TrainingRanks& r, const Zoo& 
       s.end(q, FlagUse::ignored, "without effect here");
 }
 
-/// The parts that the name of a file of DeepSpeed puts into host memory, as words for a note. For stage 3
-/// they are states and weights (ds_z3_offload_config.json, zero3_bf16_cpuoffload_all.json), or the weights
-/// alone (zero3_bf16_cpuoffload_params.json).
+/// Offloads what the name of a file of DeepSpeed says, and returns words for a note. Stage 3 offloads states
+/// and weights (ds_z3_offload_config.json, zero3_bf16_cpuoffload_all.json), or the weights alone
+/// (zero3_bf16_cpuoffload_params.json).
 std::string offload_of_name(std::string_view name, double stage, Launch& launch) {
   if (name.find("offload") == std::string_view::npos) return {};
   const bool weights = stage == 3, states = name.find("offload_params") == std::string_view::npos;
@@ -370,7 +370,11 @@ void training_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   if (r.pp > 1) fields["pp_size"] = count_text(r.pp);
   if (r.cp > 1) fields["cp_size"] = count_text(r.cp);
   if (r.ep > 1) fields["ep_size"] = count_text(r.ep);
-  if (const auto tokens = s.number("sequence")) fields["seq_len"] = count_text(*tokens);
+  if (const auto tokens = s.number("sequence"))
+    fields["seq_len"] = count_text(*tokens);
+  else if (!fields.contains("seq_len"))
+    launch.notes.push_back(
+        "no flag says how long a sequence is, and the usual length of plans is taken: --seq-len");
   if (s.has("schedule")) fields["schedule"] = s.text("schedule");
   // Megatron turns it off with one rank; the plan has it only with several, too.
   if (r.tp > 1) {

@@ -81,8 +81,7 @@ void with_engine(const ContinuousBatchingModel::Inputs& in, const FidelityModel&
   request.page_tokens = 1;  // the pages are in `held`
   const auto engine = engine_or_usual(in.engine, *in.hardware, fidelity_model, notes);
   const auto passes = pass_times(request, engine, notes);
-  const auto cache =
-      cache_settings(std::nullopt, std::nullopt, engine, *in.hardware, passes.plan, passes.model, notes);
+  const auto cache = cache_settings({}, engine, *in.hardware, passes.plan, passes.model, notes);
   const auto fit = [&](double tokens) {
     return std::min(passes.capacity(tokens, cache.share, cache.rule), in.max_batch_size);
   };

@@ -226,7 +226,7 @@ InFlightProblem<> settle(const In& in, const ServingEngine& engine, ReplicaPasse
   p.chunks = std::ceil((p.seq_len - p.cached_prefix_len) / p.prefill_chunk_tokens);
   if (in.prefill_replicas) set_workers(in, engine, p, notes);
   if (in.draft_model != nullptr || in.acceptance_length) set_speculation(in, engine, p, notes);
-  const auto cache = cache_settings(in.kv_share, in.prefill_chunk_tokens, engine,
+  const auto cache = cache_settings({.kv_share = in.kv_share, .pass_tokens = in.prefill_chunk_tokens}, engine,
                                     in.decode_hardware != nullptr ? *in.decode_hardware : *in.hardware,
                                     p.passes.plan, p.passes.model, notes);
   p.kv_share = cache.share;

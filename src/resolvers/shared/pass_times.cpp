@@ -70,18 +70,19 @@ std::pair<ReplicaPasses<>, Data<>> draft_pass_times(const InFlightBatchingModel:
   return {std::move(draft), weights};
 }
 
-CacheSettings cache_settings(std::optional<double> kv_share, std::optional<double> pass_tokens,
-                             const ServingEngine& engine, const HardwareNode& hardware, const Plan<>& plan,
-                             const ModelView<>& model, Notes& notes) {
-  if (kv_share) return {.share = *kv_share};
+CacheSettings cache_settings(const StatedCache& stated, const ServingEngine& engine,
+                             const HardwareNode& hardware, const Plan<>& plan, const ModelView<>& model,
+                             Notes& notes) {
+  if (stated.kv_share) return {.share = *stated.kv_share};
   const auto capacity = hardware.memory.capacity;
   if (!engine.memory || !capacity) return {.share = detail::number("catalogue.serving.kv_share", notes)};
   const EngineMemoryRule& rule = *engine.memory;
-  const double tokens = pass_tokens.value_or(detail::batched_tokens(rule, *capacity));
+  const double tokens = stated.pass_tokens.value_or(detail::batched_tokens(rule, *capacity));
   const bool latent = std::ranges::any_of(
       model.shape().mixers, [](const auto& m) { return std::holds_alternative<LatentView<>>(m.rule); });
-  const double share = detail::engine_share(rule, {*capacity, tokens, plan.tp, plan.tp, latent});
-  if (notes.wanted())
+  const double share =
+      stated.fraction.value_or(detail::engine_share(rule, {*capacity, tokens, plan.tp, plan.tp, latent}));
+  if (notes.wanted() && !stated.fraction)
     notes.assume("kv_share", share, fmt::format("{} of {}, zoo/runtimes", rule.knob, engine.name));
   return {.share = share,
           .rule = {.margin = rule.margin.value_or(Data<>()),

@@ -152,3 +152,40 @@ TEST_CASE("llama.cpp takes the length of the model where nothing limits its cont
   // Ollama gives a request 4096 tokens unless it is told otherwise.
   CHECK(read("ollama run qwen3:8b").serving->context == 4096);
 }
+
+TEST_CASE("commands that a scheduler or a terminal starts are read", "[launch]") {
+  for (const auto* text : {"sbatch --nodes 1 --wrap=\"vllm serve Qwen/Qwen3-8B -tp 2\"",
+                           "sbatch --wrap 'vllm serve Qwen/Qwen3-8B -tp 2'",
+                           "tmux new-session -d -s 'my server' 'vllm serve Qwen/Qwen3-8B -tp 2'",
+                           "tmux send-keys -t x 'vllm serve Qwen/Qwen3-8B -tp 2' Enter",
+                           "python3 -m dynamo.trtllm --model-path Qwen/Qwen3-8B --tensor-parallel-size 2"}) {
+    const auto launch = read(text);
+    CHECK(field(launch, "workload") == "Qwen3_8B");
+    CHECK(field(launch, "tp_size") == "2");
+  }
+  // A macro of llama-swap stands for the beginning of a command.
+  const auto swap = read(
+      "macros:\n  srv: /app/llama-server --port ${PORT} -ngl 99\nmodels:\n  q:\n    cmd: |\n      ${srv}\n"
+      "      -m Qwen3-8B-Q4_K_M.gguf -c 8192\n",
+      "swap.yaml");
+  CHECK(field(swap, "workload") == "Qwen3_8B");
+  CHECK(swap.serving->context == 8192);
+  // Names of programs that are not read.
+  CHECK(refusal("trtllm-bench --model x throughput").find("trtllm-bench") != std::string::npos);
+  CHECK(refusal("python -m sglang.bench_one_batch --model x").find("sglang.bench_one_batch") !=
+        std::string::npos);
+}
+
+TEST_CASE("the old form of a file of DeepSpeed turns on the first stage", "[launch]") {
+  const Fields fields{{"hardware", "H100"}, {"workload", "Llama3_8B"}, {"accelerators", "8"}};
+  const std::string rest = R"("train_batch_size": 8, "bf16": {"enabled": true}})";
+  CHECK(field(read(R"({"zero_optimization": true, )" + rest, "ds.json", fields), "zero_stage") == "1");
+  CHECK(field(read(R"({"zero_optimization": {"stage": 2}, )" + rest, "ds.json", fields), "zero_stage") ==
+        "2");
+}
+
+TEST_CASE("vLLM moves layers to the host, and keeps embedding and output matrix on the device", "[launch]") {
+  const auto moved = read("vllm serve Qwen/Qwen2.5-32B-Instruct-AWQ -tp 2 --cpu-offload-gb 10");
+  // 21.5 GB are asked for; layers have 16.2 of 19.3 GB, beside 2 x 152064 x 5120 x 2 B.
+  CHECK(std::stod(field(moved, "offload_weights")) == Approx(16.2 / 19.3).epsilon(0.01));
+}

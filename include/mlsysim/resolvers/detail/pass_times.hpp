@@ -29,10 +29,15 @@ struct CacheSettings {
   double share = 1;
   CacheRule<> rule{};
 };
-/// @param kv_share that is given: of what is left, whatever the engine @param pass_tokens that are given
-[[nodiscard]] CacheSettings cache_settings(std::optional<double> kv_share, std::optional<double> pass_tokens,
-                                           const ServingEngine& engine, const HardwareNode& hardware,
-                                           const Plan<>& plan, const ModelView<>& model, Notes& notes);
+/// Settings of the cache that a question states.
+struct StatedCache {
+  std::optional<double> kv_share{};  ///< of what is left, whatever the engine
+  std::optional<double> fraction{};  ///< that the engine takes, in its own sense
+  std::optional<double> pass_tokens{};
+};
+[[nodiscard]] CacheSettings cache_settings(const StatedCache& stated, const ServingEngine& engine,
+                                           const HardwareNode& hardware, const Plan<>& plan,
+                                           const ModelView<>& model, Notes& notes);
 
 /// The passes of a request.
 /// @param engine names the kernels and the host times of passes with prompts
