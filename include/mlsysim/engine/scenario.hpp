@@ -162,8 +162,7 @@ struct Scenario {
                  .defaulted("up to 8 in one node"),
              field(&S::intra_node_bw, key::intra_node_bw).positive().defaulted("the device's link"),
              field(&S::fabric_bandwidth, key::fabric_bandwidth).positive().defaulted(kDefaults.view()),
-             field(&S::nics_per_node, "nics_per_node", "",
-                   "network adapters of a node, each at fabric_bandwidth")
+             field(&S::nics_per_node, "nics_per_node", "", "adapters of a node, each at fabric_bandwidth")
                  .positive()
                  .defaulted("the node's, or one for each device"),
              field(&S::tp_size, key::tp_size).defaulted("all devices of the node (serve), 1 (train)"),
@@ -177,13 +176,13 @@ struct Scenario {
                  .defaulted("what the prefill workers leave of the accelerators, or one")),
         transfer_rows<S>(), serving_format_rows<S>(), power_rows<S>(), launch_rows<S>(),
         training_plan_rows<S>(), host_memory_rows<S>(), host_expert_rows<S>(),
-        rows(field(&S::host_memory, "host_memory", "GB", "memory of the host of a node")
-                 .positive()
-                 .defaulted("the node's, else not held against anything"),
-             field(&S::memory_fraction, "memory_fraction", "",
-                   "share of the memory of a device that its engine takes, in the engine's own sense")
-                 .within(0.01, 1)
-                 .defaulted("the engine's own")),
+        rows(
+            field(&S::host_memory, "host_memory", "GB", "memory of the host of a node")
+                .positive()
+                .defaulted("the node's, else not held against anything"),
+            field(&S::memory_fraction, "memory_fraction", "", "memory that its engine takes, by its own rule")
+                .within(0.01, 1)
+                .defaulted("the engine's own")),
         training_step_rows<S>(),
         rows(field(&S::cached_prefix_len, key::cached_prefix_len)
                  .non_negative()
