@@ -106,12 +106,14 @@ std::string exact(const AnyQuantity& q) {
 }
 
 /// "{:.2f}", "{:.1f GB/s}": a number format, then optionally the unit to show it in. The letters by which
-/// pint picks a style of units ("~P", ".3f~C") are read and left aside: here a unit has one spelling.
+/// pint picks a style of units ("~P", ".3f~C", "L") are read and left aside: here a unit has one spelling.
 std::string formatted(const AnyQuantity& q, const std::string& spec) {
   if (spec.empty()) return shown(q);
   const auto blank = spec.find(' ');
   std::string number_spec = spec.substr(0, blank);
   if (const auto style = number_spec.find('~'); style != std::string::npos) number_spec.resize(style);
+  if (!number_spec.empty() && std::string_view("PLHCD").find(number_spec.back()) != std::string_view::npos)
+    number_spec.pop_back();
   const std::string unit = blank == std::string::npos ? q.unit() : spec.substr(blank + 1);
   const double x = unit.empty() || blank == std::string::npos ? q.number() : q.in(unit);
   const std::string number = py::str(py::module_::import("builtins").attr("format")(x, number_spec));
@@ -141,6 +143,13 @@ template <class F> auto binary(const char* name, F f) {
   return [name, f](const py::object& self, const py::object& other) -> py::object {
     if (const auto b = operand(other)) return py::cast(f(self.cast<const AnyQuantity&>(), *b));
     if (is_array(other)) return array_operation(name, self, other);
+    return not_implemented();
+  };
+}
+/// An operation that arrays do not have.
+template <class F> auto scalar(F f) {
+  return [f](const py::object& self, const py::object& other) -> py::object {
+    if (const auto b = operand(other)) return py::cast(f(self.cast<const AnyQuantity&>(), *b));
     return not_implemented();
   };
 }
@@ -211,14 +220,30 @@ std::string unit_text(py::handle unit) {
                     .expected = "e.g. \"GB/s\"; that of a quantity q is q.units"});
 }
 
+/// What a unit without counts asks for: "1/s" of samples a second, "count" of weights. All else keeps its
+/// dimension.
+AnyQuantity as_asked(const AnyQuantity& q, const std::string& unit) {
+  const Exponents asked = UnitRegistry::standard().parse_unit(unit).exps;
+  Exponents plain = q.exponents();
+  plain.token = plain.sample = plain.request = plain.param = 0;
+  return plain == asked && plain != q.exponents() ? AnyQuantity::from_base(q.base(), plain) : q;
+}
+
 /// Units, magnitude and dimension of a quantity, and the same value in other units.
 void bind_conversions(py::class_<AnyQuantity>& quantity) {
   quantity
       .def(
-          "to", [](const AnyQuantity& q, py::handle unit) { return q.to(unit_text(unit)); }, py::arg("unit"),
+          "to",
+          [](const AnyQuantity& q, py::handle unit) {
+            return as_asked(q, unit_text(unit)).to(unit_text(unit));
+          },
+          py::arg("unit"),
           "The same value shown in another unit; DimensionError when that has another dimension.")
       .def(
-          "m_as", [](const AnyQuantity& q, py::handle unit) { return q.in(unit_text(unit)); },
+          "m_as",
+          [](const AnyQuantity& q, py::handle unit) {
+            return as_asked(q, unit_text(unit)).in(unit_text(unit));
+          },
           py::arg("unit"), "The number in a unit, as a float.")
       .def(
           "to_base", [](const AnyQuantity& q) { return AnyQuantity::from_base(q.base(), q.exponents()); },
@@ -296,7 +321,15 @@ void bind_operators(py::class_<AnyQuantity>& quantity) {
   };
   const auto plus = [](const AnyQuantity& a, const AnyQuantity& b) { return a + b; };
   const auto minus = [](const AnyQuantity& a, const AnyQuantity& b) { return a - b; };
+  // How often one goes into the other, and what is left; both of one dimension.
+  const auto whole = [over, minus](const AnyQuantity& a, const AnyQuantity& b) {
+    (void)minus(a, b);
+    return AnyQuantity(std::floor(over(a, b).base()));
+  };
+  const auto rest = [whole](const AnyQuantity& a, const AnyQuantity& b) { return a - b * whole(a, b); };
   quantity.def("__mul__", binary("mul", times))
+      .def("__floordiv__", scalar(whole))
+      .def("__mod__", scalar(rest))
       .def("__rmul__", reflected("mul", times))
       .def("__truediv__", binary("div", over))
       .def("__rtruediv__", reflected("div", over))

@@ -1,8 +1,11 @@
 #include "detail/draft_head.hpp"
 
+#include <mlsysim/engine/detail/model_name.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 namespace mlsysim::detail {
@@ -50,11 +53,16 @@ void keep_last_layer(Stack& head) {
 
 }  // namespace
 
-std::vector<std::string> draft_head_kinds() { return {"eagle", "mtp", "medusa"}; }
+std::string_view head_in(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string_view kind : {"eagle", "mtp", "medusa"})
+    if (lower.find(kind) != std::string::npos) return kind;
+  return {};
+}
 
 std::optional<DraftHead> draft_head(std::string_view kind, const Workload& model) {
-  const auto kinds = draft_head_kinds();
-  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) return std::nullopt;
+  if (kind.empty() || head_in(kind) != kind) return std::nullopt;
   const Stack* main = model.main();
   if (main == nullptr || main->layers.empty()) return std::nullopt;
   DraftHead out{.model = model, .note = {}};

@@ -272,9 +272,13 @@ template <class Texts> void refuse_idle(const Texts& texts, const Scenario& s) {
                        "name a draft_model, or leave it out", given.where);
 }
 
+/// Whether a draft is named by its kind, or as a head on a hub; a file is none.
 bool is_head(std::string_view text) {
-  const auto kinds = detail::draft_head_kinds();
-  return std::find(kinds.begin(), kinds.end(), text) != kinds.end();
+  const auto kind = detail::head_in(text);
+  if (kind.empty() || kind == text) return !kind.empty();
+  const bool file =
+      text.ends_with(".json") || text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".gguf");
+  return text.find('/') != std::string_view::npos && !file;
 }
 
 /// A draft that is a head of the model: one that is named by its kind, or an acceptance length that was
@@ -284,7 +288,8 @@ template <class Texts> void take_head(const Texts& texts, Keep& keep, BuiltScena
   if (s.draft_model != nullptr || s.workload == nullptr) return;
   const auto named = texts.find("draft_model");
   if (named == texts.end() && !s.acceptance_length) return;
-  auto head = detail::draft_head(named == texts.end() ? "eagle" : named->second.text, *s.workload);
+  auto head =
+      detail::draft_head(named == texts.end() ? "eagle" : detail::head_in(named->second.text), *s.workload);
   if (!head) return;
   keep.heads.push_back(std::move(head->model));
   s.draft_model = &keep.heads.back();

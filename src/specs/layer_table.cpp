@@ -172,10 +172,17 @@ std::vector<std::string> parts_without_law(const Workload& workload) {
 std::vector<std::string> stacks_not_counted(const Workload& workload) {
   std::vector<std::string> out;
   const Stack* main = workload.main();
-  for (const auto& s : workload.stacks)
-    if (&s != main)
-      out.push_back(s.role == StackRole::draft ? "the layers for multi-token prediction (MTP)"
-                                               : fmt::format("the layers of the {}", name_of(s.role)));
+  for (const auto& s : workload.stacks) {
+    if (&s == main) continue;
+    const bool drafts = s.role == StackRole::draft;
+    out.push_back(fmt::format(
+        "the layers {} of '{}' are not simulated{}",
+        drafts ? std::string("for multi-token prediction (MTP)") : fmt::format("of the {}", name_of(s.role)),
+        workload.name,
+        drafts                       ? ": engines load them to speculate (--draft-model mtp)"
+        : s.role == StackRole::tower ? ", and their weights are not counted: memory lists them"
+                                     : ""));
+  }
   return out;
 }
 

@@ -335,6 +335,9 @@ def test_each_kind_of_head_is_evaluated(run):
         done = run(*words, "--draft-model", kind, "--draft-tokens", "3", "--acceptance-length", "2.5")
         assert done.code == 0, done.err
         assert plain / 2.5 < done.json()["p_itl"] < plain
+    by_name = run(*words, "--draft-model", "yuhuili/EAGLE3-LLaMA3.1-Instruct-8B", "--draft-tokens", "3", "--acceptance-length", "2.5")
+    by_kind = run(*words, "--draft-model", "eagle", "--draft-tokens", "3", "--acceptance-length", "2.5")
+    assert by_name.code == 0 and by_name.json()["p_itl"] == by_kind.json()["p_itl"], by_name.err
 
 
 def test_a_check_on_latents_reads_the_cache_once(run):

@@ -193,6 +193,15 @@ DEFINED = [
 ]
 
 OTHER = [
+    ("x = mlsysim.Engine.solve(m, h).throughput", "near(x.m_as('1/second'), x.m_as('sample/s')) and near(x.to('1/hour').magnitude, 3600 * x.m_as('sample/s'))"),
+    ("x = m.parameters.to('count')", "near(x.magnitude, 8.03e9)"),
+    ("x, y = Q('7 ms') // Q('2 ms'), Q('7 ms') % Q('2 ms')", "x == 3 and near(y.m_as('ms'), 1) and f'{y:P}'.endswith(' ms')"),
+    ("x = [str(Q(t).to_compact()) for t in ('1500 ms', '1500 GB/s', '0.0005 s', '14e9 B')]", "x == ['1.5 s', '1.5 TB/s', '500 us', '14 GB']"),
+    ("x = isinstance(h.memory.capacity, mlsysim.ureg.Quantity)", "x and not isinstance(3.0, mlsysim.ureg.Quantity)"),
+    ("x = m.get_kv_cache_size(seq_len=2048, batch_size=4, precision=Q('2 byte'))", "x == m.get_kv_cache_size(2048, 4)"),
+    ("x = m.copy(), h.copy(update={'name': 'x'}), m.dict()", "x[0] == m and x[1].name == 'x' and x[2]['name'] == 'Llama3_8B' and 'stacks' in m.model_fields"),
+    ("from mlsysim.engine.dse import DSE, SearchSpace", "DSE(SearchSpace(parameters={'n': [1, 2]}), 'maximize: n').search(lambda point: point)['best_params'] == {'n': 2}"),
+    ("from mlsysim.physics import constants\nfrom mlsysim.physics.constants import *", "constants.MILLION == MILLION == 1e6"),
     ("from mlsysim.labs.state import DesignLedger", "DesignLedger('vol1').storage_key == 'mlsys_design_ledger_vol1'"),
     ("from mlsysim.labs.experiments import v1_02_experiments\nx, y = v1_02_experiments.placement_accounting('mobile', filter_id='event_filter'), "
      "v1_02_experiments.sustained_operation('cloud')", "near(x['remote_latency_ms'], 73.0) and near(y['energy_wh'], 5160)"),

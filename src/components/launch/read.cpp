@@ -246,11 +246,9 @@ void note_method(const detail::EngineCommand& command, Launch& launch) {
 /// which vLLM tells it too.
 std::optional<std::string> head_of(const detail::Settings& settings) {
   const auto method = settings.text("draft_method");
-  auto name = settings.text("draft_model");
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const auto* known : {"eagle", "mtp", "medusa"})
-    if (method == known || (method.empty() && name.find(known) != std::string::npos)) return known;
-  return std::nullopt;
+  const auto kind = detail::head_in(method.empty() ? settings.text("draft_model") : method);
+  return kind.empty() || (!method.empty() && kind != method) ? std::nullopt
+                                                             : std::optional<std::string>(kind);
 }
 
 /// The model of a builder of torchtune: "torchtune.models.llama3_1.qlora_llama3_1_8b" is "llama3_1_8b".

@@ -22,7 +22,5 @@ struct DraftHead {
 /// layer, 2 hidden^2 weights, is not counted.
 /// @cite li2024eagle, section 4; cai2024medusa, section 2.1
 [[nodiscard]] std::optional<DraftHead> draft_head(std::string_view kind, const Workload& model);
-/// The kinds, as a draft model may be named by them.
-[[nodiscard]] std::vector<std::string> draft_head_kinds();
 
 }  // namespace mlsysim::detail

@@ -116,8 +116,7 @@ double seq_len_or_default(std::optional<double> seq_len, const Workload& w, doub
 
 static void warn_of_parts(const Workload& w, Notes& notes) {
   if (!notes.wanted() || w.stacks.size() < 2) return;
-  for (const auto& stack : stacks_not_counted(w))
-    notes.warn([&] { return fmt::format("{} of '{}' are not simulated", stack, w.name); });
+  for (const auto& said : stacks_not_counted(w)) notes.warn(said);
 }
 
 void warn_of_positions(const Workload& w, double tokens, Notes& notes) {

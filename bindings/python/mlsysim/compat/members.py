@@ -72,11 +72,18 @@ def _metadata(spec):
     return Metadata(own and Provenance(kind=own.kind, ref=own.citation or own.ref, url=own.url, verified=own.verified, notes=own.note, id=own.ref))
 
 
+# Formats by the bytes of a value, as the other package has them.
+_WIDTHS = {4: "fp32", 2: "fp16", 1: "fp8", 0.5: "int4"}
+
+
 def _kv_cache(model):
     def get_kv_cache_size(seq_len, batch_size=1, precision="fp16"):
         """Keys and values of sequences, as serving counts them; what a model costs here does not depend on the device."""
         from ..registries import Hardware
         from ..resolvers import resolver_class
+
+        if hasattr(precision, "m_as"):
+            precision = _WIDTHS.get(precision.m_as("B"), precision)
 
         return resolver_class("ServingModel")._core_solve(
             workload=model, hardware=Hardware.H100, seq_len=seq_len, batch_size=batch_size, kv_precision=precision).kv_cache_size.to("B")
@@ -116,11 +123,32 @@ def _compression_sweep(resolver):
     return sweep
 
 
-_SPEC = {"model_copy": _copy, "model_dump": _dump, "model_dump_json": _dump_json}
+def _compact(quantity):
+    """With the prefix by which its number has one to three digits before the point; as it is where its unit takes none."""
+
+    def to_compact():
+        from ..errors import UnitError
+
+        base = quantity.to_base()
+        for prefix in ("", "k", "M", "G", "T", "P", "E", "m", "u", "n", "p"):
+            try:
+                found = quantity.to(f"{prefix}{base.units}")
+            except UnitError:
+                continue
+            if 1 <= abs(found.magnitude) < 1000:
+                return found
+        return quantity
+
+    return to_compact
+
+
+_SPEC = {"model_copy": _copy, "model_dump": _dump, "model_dump_json": _dump_json, "copy": _copy, "dict": _dump,
+         "model_fields": lambda spec: dict.fromkeys(spec._fields)}
 _ENTRY = {**_SPEC, "metadata": _metadata}
 
 MEMBERS = {
     "Workload": {**_ENTRY, "get_kv_cache_size": _kv_cache, "lower": _lower, "context_length": "max_positions",
+                 "training_ops": lambda model: None,
                  "state_size": lambda model: model.stacks[0].mixer.state_space.state_size},
     "HardwareNode": {**_ENTRY, "embodied_carbon_kg": ("embodied_carbon", "kgCO2e")},
     **{name: _ENTRY for name in ("Node", "Fleet", "Pod", "Rack", "CoolingProfile")},
@@ -142,6 +170,8 @@ MEMBERS = {
         "unitless": lambda q: q.dimensionless,
         "to_reduced_units": lambda q: q.to_base,
         "to_root_units": lambda q: q.to_base,
+        "to_compact": _compact,
+        "to_tuple": lambda q: lambda: (q.magnitude, q.units),
         "is_compatible_with": lambda q: lambda other: q.check(str(getattr(other, "units", other))),
     },
 }

@@ -18,6 +18,7 @@ _PATHS = {
     "solvers": _SOLVERS,
     "physics": _LAWS,
     **{f"physics.{part}": _LAWS for part in "communication economics memory performance reliability scaling serving transformer".split()},
+    "physics.constants": _UNITS,
     "fmt": ("compat.text",),
     **{f"fmt.{part}": ("compat.text",) for part in "core domains quantities ranges".split()},
     "calibration": ("compat.figures.calibration",),

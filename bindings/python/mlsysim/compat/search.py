@@ -9,7 +9,7 @@ import re
 
 from ..errors import _input_error
 
-__all__ = ["DSE", "DifferentialExplainer"]
+__all__ = ["DSE", "DifferentialExplainer", "SearchSpace"]
 
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "==": operator.eq, "<": operator.lt, ">": operator.gt}
 
@@ -18,6 +18,13 @@ def _value(result, path):
     for part in path.split("."):
         result = result[part] if isinstance(result, dict) else getattr(result, part)
     return result
+
+
+class SearchSpace:
+    """The space of a DSE: {name: values} as `parameters`."""
+
+    def __init__(self, parameters):
+        self.parameters = dict(parameters)
 
 
 class DSE:
@@ -32,6 +39,7 @@ class DSE:
         if not found:
             raise _input_error("the objective cannot be read", key="objective", found=f"'{objective}'",
                                expected="'minimize: path' or 'maximize: path'", id="mlsysim.python.200")
+        space = getattr(space, "parameters", space)
         self.space, (self.direction, self.metric) = dict(space), found.groups()
         self.constraints = [self._constraint(text) for text in constraints or ()]
 

@@ -30,10 +30,26 @@ NAMES = ("ureg", *_UNITS, *(f"BYTES_{name}" for name in _BYTES), *_NUMBERS)
 __all__ = NAMES
 
 
+class _Made(type):
+    """Of a class that makes quantities, and arrays of them, and that both are instances of."""
+
+    def __call__(cls, value, unit=None):
+        return Q_(value, unit)
+
+    def __instancecheck__(cls, value):
+        from ..arrays import QuantityArray
+
+        return isinstance(value, (Quantity, QuantityArray))
+
+
+class _Quantity(metaclass=_Made):
+    pass
+
+
 class UnitSpace:
     """`ureg`: units as attributes, quantities by call: 5 * ureg.GB, ureg("5 GB"), ureg.Quantity(5, "GB")."""
 
-    Quantity = staticmethod(Q_)
+    Quantity = _Quantity
     Unit = Unit
 
     def __call__(self, text):

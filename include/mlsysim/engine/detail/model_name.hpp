@@ -24,5 +24,8 @@ struct ModelName {
 /// that states a version is part of the name, as versions may differ in their shapes.
 /// @param gguf the files are llama.cpp's, also where the name does not say so
 [[nodiscard]] ModelName model_of(std::string_view name, const Zoo& zoo, bool gguf = false);
+/// The kind of the head that proposes tokens, where a name states one: eagle of "yuhuili/EAGLE3-Qwen3-32B".
+/// Empty for other names.
+[[nodiscard]] std::string_view head_in(std::string_view name);
 
 }  // namespace mlsysim::detail
