@@ -209,8 +209,7 @@ struct Scenario {
         host_rows<S>("share of the TDP of devices in servers (zoo/catalogue.yaml); none at textbook fidelity",
                      "by the adapters of the node and the tiers of a network of 64-port switches "
                      "(zoo/catalogue.yaml); none at textbook fidelity"),
-        rows(field(&S::also, "also", "", "further resolvers for the scorecard, names with commas")
-                 .defaulted("none")),
+        rows(field(&S::also, "also", "", "resolvers for the scorecard, with commas").defaulted("none")),
         fidelity_rows<S>());
   }
 };
