@@ -181,8 +181,10 @@ void add_tower(Workload& w, const Json& root, const char* key, const std::string
   if (const Json* qkv = c.at("qkv_hidden_size"))
     a.head_dim = checked_count(*qkv, file, "qkv_hidden_size") / *heads;
   s.mixer.grouped = a;
-  // Those of Qwen2.5-VL are built as its decoder is (Qwen2_5_VLVisionBlock).
-  const bool modern = root.value("model_type", Json()) == "qwen2_5_vl";
+  // Those of Qwen2.5-VL and Pixtral are built as decoders are (Qwen2_5_VLVisionBlock, PixtralAttentionLayer),
+  // the latter without biases too.
+  const bool pixtral = found->value("model_type", Json()) == "pixtral",
+             modern = pixtral || root.value("model_type", Json()) == "qwen2_5_vl";
   s.feed_forward.dense = DenseFeedForward{
       .width = *width, .gated = modern, .activation = modern ? Activation::silu : Activation::gelu};
   s.input.patch_size = c.count("patch");
@@ -193,12 +195,12 @@ void add_tower(Workload& w, const Json& root, const char* key, const std::string
   s.input.positions = c.count("tower_positions");
   s.output.logits = false;
   s.output.projector_width = c.count("projector");
-  s.biases = true;
+  s.biases = !pixtral;
   s.residual.norm_bias = !modern;
   w.stacks.push_back(std::move(s));
   notes.push_back(
-      fmt::format("{}: a plain encoder with biases, {} matrices a layer; its projector is not counted", key,
-                  modern ? "three" : "two"));
+      fmt::format("{}: a plain encoder {} biases, {} matrices a layer; its projector is not counted", key,
+                  pixtral ? "without" : "with", modern ? "three" : "two"));
   c.note_unread();
 }
 

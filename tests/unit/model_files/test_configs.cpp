@@ -158,3 +158,22 @@ TEST_CASE("a refusal names file, key, what was found and what to do", "[model_fi
   CHECK(refused("[1]").id == "mlsysim.model_files.003");
   CHECK(refused(std::string(200, '[')).id == "mlsysim.model_files.001");
 }
+
+TEST_CASE("the tower of Pixtral has three matrices and no biases", "[model_files]") {
+  const auto model = read_config(
+      {R"({"model_type":"mistral3","text_config":{"model_type":"mistral","hidden_size":5120,"num_hidden_layers":40,
+           "num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,"intermediate_size":32768,
+           "vocab_size":131072,"tie_word_embeddings":false},
+           "vision_config":{"model_type":"pixtral","hidden_size":1024,"intermediate_size":4096,
+           "num_hidden_layers":24,"num_attention_heads":16,"patch_size":14,"image_size":1540,"num_channels":3}})",
+       {},
+       {}},
+      "a/config.json");
+  const auto tower = std::find_if(model.workload.stacks.begin(), model.workload.stacks.end(),
+                                  [](const Stack& s) { return s.role == StackRole::tower; });
+  REQUIRE(tower != model.workload.stacks.end());
+  CHECK_FALSE(tower->biases);
+  CHECK_FALSE(tower->residual.norm_bias);
+  REQUIRE(tower->feed_forward.dense.has_value());
+  CHECK(tower->feed_forward.dense->gated);
+}
