@@ -21,7 +21,7 @@ Scenario chat() {
           .output_tokens = 200};
 }
 
-double number(const SystemEvaluation& e, const char* name) {
+double number_of_card(const SystemEvaluation& e, const char* name) {
   const auto* m = e.performance.find(name);
   REQUIRE(m != nullptr);
   return std::get<double>(m->value);
@@ -33,12 +33,12 @@ TEST_CASE("the percentile of a whole request has that of the answers", "[engine]
   Scenario s = chat();
   s.output_tokens_law = TrafficLaw::exponential;
   const auto e = SystemEvaluator::evaluate(s);
-  const double itl = number(e, "itl"), ttft = number(e, "ttft");
+  const double itl = number_of_card(e, "itl"), ttft = number_of_card(e, "ttft");
   // 99 % of exponential answers are below ln(100) times the mean.
-  const double longer = itl * 200 * (std::log(100.0) - 1), late = number(e, "p99_ttft") - ttft;
-  CHECK(number(e, "request_latency") == Approx(ttft + 199 * itl));
-  CHECK(number(e, "p99_request_latency") ==
-        Approx(number(e, "request_latency") + std::hypot(late, longer)).epsilon(1e-9));
+  const double longer = itl * 200 * (std::log(100.0) - 1), late = number_of_card(e, "p99_ttft") - ttft;
+  CHECK(number_of_card(e, "request_latency") == Approx(ttft + 199 * itl));
+  CHECK(number_of_card(e, "p99_request_latency") ==
+        Approx(number_of_card(e, "request_latency") + std::hypot(late, longer)).epsilon(1e-9));
   CHECK(e.lengths == "1000 tokens in, 200 \u00b1 200 tokens out");
 }
 
@@ -48,10 +48,11 @@ TEST_CASE("the percentiles of the first token have those of the prompts", "[engi
   Scenario s = chat();
   s.seq_len_cv = 2;  // lognormal: half are below 0.447 of the mean, 99 % below 8.55 times the mean
   const auto e = SystemEvaluator::evaluate(s);
-  CHECK(number(e, "ttft") == Approx(number(plain, "ttft")));
-  CHECK(number(e, "p50_ttft") < number(plain, "p50_ttft"));
+  CHECK(number_of_card(e, "ttft") == Approx(number_of_card(plain, "ttft")));
+  CHECK(number_of_card(e, "p50_ttft") < number_of_card(plain, "p50_ttft"));
   // A prompt of 8.55 times the tokens takes at least 5 times as long in its pass: weights are read once.
-  CHECK(number(e, "p99_ttft") - number(plain, "p99_ttft") > 4 * number(plain, "ttft_prefill"));
+  CHECK(number_of_card(e, "p99_ttft") - number_of_card(plain, "p99_ttft") >
+        4 * number_of_card(plain, "ttft_prefill"));
 }
 
 TEST_CASE("equal lengths and a deviation of zero are the same", "[engine]") {
@@ -59,7 +60,7 @@ TEST_CASE("equal lengths and a deviation of zero are the same", "[engine]") {
   s.seq_len_cv = s.output_tokens_cv = 0;
   const auto e = SystemEvaluator::evaluate(s), plain = SystemEvaluator::evaluate(chat());
   for (const char* name : {"p99_ttft", "p99_request_latency", "itl"})
-    CHECK(number(e, name) == number(plain, name));
+    CHECK(number_of_card(e, name) == number_of_card(plain, name));
 }
 
 TEST_CASE("laws that lengths cannot follow are refused", "[engine]") {
