@@ -114,6 +114,7 @@ std::string formatted(const AnyQuantity& q, const std::string& spec) {
   if (const auto style = number_spec.find('~'); style != std::string::npos) number_spec.resize(style);
   if (!number_spec.empty() && std::string_view("PLHCD").find(number_spec.back()) != std::string_view::npos)
     number_spec.pop_back();
+  if (number_spec.empty() && blank == std::string::npos) return shown(q);
   const std::string unit = blank == std::string::npos ? q.unit() : spec.substr(blank + 1);
   const double x = unit.empty() || blank == std::string::npos ? q.number() : q.in(unit);
   const std::string number = py::str(py::module_::import("builtins").attr("format")(x, number_spec));
@@ -220,8 +221,8 @@ std::string unit_text(py::handle unit) {
                     .expected = "e.g. \"GB/s\"; that of a quantity q is q.units"});
 }
 
-/// What a unit without counts asks for: "1/s" of samples a second, "count" of weights. All else keeps its
-/// dimension.
+/// A quantity as a unit without counts asks for it: "1/s" of samples a second, "count" of weights. All else
+/// keeps its dimension.
 AnyQuantity as_asked(const AnyQuantity& q, const std::string& unit) {
   const Exponents asked = UnitRegistry::standard().parse_unit(unit).exps;
   Exponents plain = q.exponents();

@@ -47,7 +47,7 @@ def test_families_are_folders_and_equal_files_count_once(run, tmp_path):
 def test_refusals(refused, tmp_path):
     refused("compile", "ingest", DATA / "tlparse_simple_corrupted_json.log.gz", "--strict",
             parts=["the log is damaged", "1 payloads unlike their checksum"])
-    refused("compile", "ingest", __file__, parts=["no record of a compiler", "TORCH_TRACE"])
+    refused("compile", "ingest", pathlib.Path(__file__).with_name("conftest.py"), parts=["no record of a compiler", "TORCH_TRACE"])
     refused("compile", "ingest", tmp_path / "none", parts=["cannot be read"])
     (tmp_path / "empty" / "below").mkdir(parents=True)
     for command in (["ingest", tmp_path / "empty"], ["ingest", DATA, tmp_path / "empty"], ["diff", tmp_path / "empty", DATA]):

@@ -98,7 +98,8 @@ def test_the_list_holds_every_key_of_serving_plans(run):
                  "parallelism.ep_size", "parallelism.expert_tp_size", "parallelism.host_memory",
                      "parallelism.host_memory_bandwidth", "parallelism.offload_experts", "parallelism.offload_gradients",
                  "parallelism.network_bandwidth", "parallelism.decode_replicas", "parallelism.prefill_ep_size",
-                 "parallelism.prefill_replicas", "parallelism.prefill_tp_size"}  # test_pools.py
+                 "parallelism.prefill_replicas", "parallelism.prefill_tp_size",  # test_pools.py
+                 "hardware.memory_fraction", "workload.training_tokens"}  # test_launch.py, test_eval.py
     assert keys == tested | elsewhere
 
 

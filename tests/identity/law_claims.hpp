@@ -34,7 +34,7 @@ inline constexpr auto kTrends = std::to_array<Trend>({
      "+m ~n ~k ~groups ~tile_m ~tile_n ~group_n ~depth_step ~units +floor +wave +split +split_depth -rate "
      "+traffic -bandwidth -clock"},
     {"ConvolutionTime", "compute",
-     "+m ~n ~k ~groups ~tile_m ~tile_n ~group_n ~depth_step ~units +wave +split_depth -rate -clock"},
+     "+m ~n ~k ~groups ~tile_m ~tile_n ~group_n ~depth_step ~units +wave +split +split_depth -rate -clock"},
     {"ConvolutionTime", "memory", "+traffic -bandwidth"},
     {"RecurrenceTime", "time",
      "+launches +rows +chunks +blocks -units +work +aside +in_order +states -peak -bandwidth +launch +row "

@@ -44,6 +44,8 @@ class Machine:
         self.program, self.asked, self.name = program, asked, option["machine"]
         self.price = option["cost"] / option["size"]["best"]["devices"]
         self.own = option["own_time"]
+        interval = option["size"]["interval"]
+        self.whole = interval["time_low"], interval["time_high"]  # own and common error together stay within it
         powers = [2**k for k in range(7)]
         self.plans = [d for d in itertools.product(powers[:4], powers[:3], powers) if math.prod(d) <= 64]
         self.plans = [d for d in self.plans if self.card(d, 1e-6) is not None]  # those that divide the model
@@ -104,10 +106,12 @@ def verify(program, words):
     regret = answer["regret"]
     common, same = regret["certificate"], regret["same_device"]
     assert len(machines) < 2 or common or same, "there is no certificate"
-    own = machines[choice].own
+    lowest = lambda machine, common: max(common * machine.own[0], machine.whole[0])  # noqa: E731
+    highest = lambda machine, common: min(common * machine.own[1], machine.whole[1])  # noqa: E731
+    own = machines[choice]
     check_parts(common, "common", regret["common"],
-                lambda part, begin, end: (end * own[1], begin * machines[part["other"]["machine"]].own[0]))
-    check_parts(same, "factor", [regret["common"][i] * own[i] for i in (0, 1)], lambda part, begin, end: (end, begin))
+                lambda part, begin, end: (highest(own, end), lowest(machines[part["other"]["machine"]], begin)))
+    check_parts(same, "factor", [lowest(own, regret["common"][0]), highest(own, regret["common"][1])], lambda part, begin, end: (end, begin))
     bounds = [p["bound"] for p in common + same]
     if None in bounds:
         assert regret["most"] is None

@@ -347,7 +347,7 @@ class Steady:
 
     def one_pass(self, length):
         """A prompt of another length in one pass of its own."""
-        new = max(1, length - self.s.cached_prefix_len)
+        new = max(1, math.ceil(length) - self.s.cached_prefix_len)
         return self.workers.prefill(self.prompt_ranks, new, self.s.cached_prefix_len + new).total
 
     def in_step(self):

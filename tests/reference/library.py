@@ -12,6 +12,7 @@ from zoo import ZOO, entry
 UNITS = [
     "s",
     "B",
+    "token",
     "token/s",
     "sample/s",
     "FLOP/B",

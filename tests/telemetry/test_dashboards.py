@@ -149,7 +149,7 @@ def helps(*words):
 
 def calls(text):
     """The calls of the program in a file, without what a shell puts around them."""
-    for words in re.findall(r"\bmlsysim ((?:compile|ci|watch) [^\n'|>&]*)", text):
+    for words in re.findall(r"\bmlsysim ((?:graph-breaks|ci|watch) [^\n'|>&]*)", text):
         yield words.split()
 
 

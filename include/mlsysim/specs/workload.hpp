@@ -291,7 +291,7 @@ template <> struct ObjectType<Workload> { static constexpr std::string_view name
 /// Paths of the parts of the main stack that no lowering rule covers: "stacks[0].mixer.state_space". Empty
 /// where operators can be listed.
 [[nodiscard]] std::vector<std::string> parts_without_law(const Workload& workload);
-/// What is said of the stacks beside the main one, whose work no answer counts.
+/// Words for the stacks beside the main one, whose work no answer counts.
 [[nodiscard]] std::vector<std::string> stacks_not_counted(const Workload& workload);
 
 /// The sizes of a plain decoder, every layer alike: for tests, rows of measurements and users who have no

@@ -193,7 +193,7 @@ Outcome<SolveAnswer> solve(const Subject& subject, std::string_view condition, s
     // Degrees that fit are no range, so a law is searched again.
     if (!of_plan || !entry.is_law()) {
       keep_to_memory(memory, out);
-    } else if (const auto fitting = search()) {
+    } else if (require("memory_shortfall", 0); const auto fitting = search()) {
       out = answer_of(subject, asked.text(), field, output, *fitting);
       out.memory = passed_over;
     }

@@ -152,7 +152,8 @@ TEST_CASE("every resolver refuses quantities in other units, and texts for what 
     for (const auto& f : r->inputs()) {
       INFO(r->info().name << " " << f.name);
       if (f.kind == ValueKind::quantity) {
-        for (const char* wrong : {"3 kg", "3"}) {  // no field is a mass
+        for (const char* wrong : {"3 kg", "3"}) {                      // no field is a mass
+          if (f.name == "arrival_rate" && wrong[1] == '\0') continue;  // requests a second
           const auto text = refusal([&] { (void)reader.read(f, wrong); });
           CHECK_THAT(text, Catch::Contains(f.name));
         }

@@ -79,7 +79,7 @@ int compare_with_scorecard(const Scenario& s) {
   for (const auto* level : {&card.feasibility, &card.performance, &card.macro})
     for (const auto& m : level->metrics) {
       if (!std::holds_alternative<double>(m.value) || m.name == "kv_cache_size" || m.name == "pue" ||
-          m.name == "duration_days")
+          m.name == "duration_days" || m.name == "training_tokens")
         continue;
       const std::string name =
           m.name == "energy" && level == &card.performance ? "energy_per_batch" : m.name.str();

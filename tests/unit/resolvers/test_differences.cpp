@@ -84,7 +84,7 @@ TEST_CASE("serving: a prompt runs at the rates of its kernels, and decoding read
                                                                .precision = Precision::fp8,
                                                                .tp_size = 8});
   CHECK(experts.textbook.itl.in(unit::ms) == Approx(18.09).epsilon(0.001));  // every expert for every token
-  CHECK(experts.ours.itl.in(unit::ms) == Approx(7.99).epsilon(0.02));
+  CHECK(experts.ours.itl.in(unit::ms) == Approx(8.20).epsilon(0.02));
 }
 
 TEST_CASE("training memory: fragments, buffers and what the framework holds", "[catalogue][golden]") {

@@ -164,9 +164,10 @@ template <class T = double> class Steady {
     });
     return sum / p_.chunks;
   }
-  /// A prompt of `factor` times the mean length, in one pass of its own.
+  /// A prompt of `factor` times the mean length, in whole tokens and in one pass of its own.
   [[nodiscard]] Time<T> one_pass_prompt(const T& factor) const {
-    const T length = p_.seq_len * factor, now = max(T(length - p_.cached_prefix_len), T{1.0});
+    const T length = ceil_div(p_.seq_len * factor, T{1.0}),
+            now = max(T(length - p_.cached_prefix_len), T{1.0});
     return prompt_of(prompt_ranks(), now, T(p_.cached_prefix_len + now)).total;
   }
   /// A prompt that nobody else is there for.
