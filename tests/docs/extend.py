@@ -140,6 +140,7 @@ class Checks:
         room = path.split("/")[1]
         near = [c for want in (lambda f: f == f"{source}/{path}",
                                lambda f: path.startswith("src/") and re.search(rf"/unity_{room}_\d+_", f),
+                               lambda f: path.startswith("tests/unit/") and f"/test_{path.split('/')[2]}.dir/Unity/" in f,
                                lambda f: f.startswith(f"{source}/{pathlib.PurePath(path).parent}/"))
                 for c in self.commands if want(c["file"])]
         if not near:
