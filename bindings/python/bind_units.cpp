@@ -114,7 +114,7 @@ std::string formatted(const AnyQuantity& q, const std::string& spec) {
   if (const auto style = number_spec.find('~'); style != std::string::npos) number_spec.resize(style);
   if (!number_spec.empty() && std::string_view("PLHCD").find(number_spec.back()) != std::string_view::npos)
     number_spec.pop_back();
-  if (number_spec.empty() && blank == std::string::npos) return shown(q);
+  if (spec == "P") return shown(q);
   const std::string unit = blank == std::string::npos ? q.unit() : spec.substr(blank + 1);
   const double x = unit.empty() || blank == std::string::npos ? q.number() : q.in(unit);
   const std::string number = py::str(py::module_::import("builtins").attr("format")(x, number_spec));

@@ -22,8 +22,7 @@ Scenario serving(const Workload& workload) {
   s.batch_size = 4;
   s.seq_len = 10000;
   s.output_tokens = 100;
-  s.precision = Precision::fp8;
-  s.weight_format = WeightFormat::fp8;  // the same bytes for every weight, also where the files mix formats
+  s.precision = Precision::int8;  // one byte for every weight, where files may mix formats
   s.mode = Mode::serve;
   return s;
 }
