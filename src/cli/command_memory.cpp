@@ -2,6 +2,7 @@
 #include "output.hpp"
 #include "reading_notes.hpp"
 
+#include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/estimate/memory_account.hpp>
@@ -50,10 +51,13 @@ MemoryQuestion question_of(const MemoryRequest& request, const Scenario& s) {
   q.expert_parallel = request.expert_parallel;
   q.requests =
       std::max(request.requests / std::max(1.0, request.expert_parallel), std::min(1.0, request.requests));
-  // "8xH100" and a number of devices divide the model over them.
-  q.tensor_parallel = request.tensor_parallel > 1 || request.expert_parallel > 1 || !s.accelerators
-                          ? request.tensor_parallel
-                          : *s.accelerators;
+  // "8xH100", a node and a rack divide the model over their devices as `eval` does.
+  q.tensor_parallel = request.tensor_parallel;
+  if (request.tensor_parallel <= 1 && request.expert_parallel <= 1 &&
+      (s.accelerators || s.fleet != nullptr)) {
+    Notes quiet;
+    q.tensor_parallel = ResolvedScenario(s, quiet).tp_size();
+  }
   if (!request.precision.empty()) {
     q.precision = choice<Precision>(request.precision);
     q.weight_format.reset();

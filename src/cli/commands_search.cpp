@@ -53,6 +53,15 @@ DynamicValue axis_value(FieldReader& reader, const Resolver* resolver, std::stri
                         std::string_view text) {
   if (resolver == nullptr && name == "hardware") {
     if (const auto* fleet = zoo().find<Fleet>(text); fleet != nullptr) return fleet;
+    if (const auto* rack = zoo().find<HardwareNode>(text); rack != nullptr && rack->part != nullptr)
+      throw InputError(
+          {.id = "mlsysim.cli.374",
+           .message = fmt::format("'{}' is a rack of many devices, and an axis has devices", text),
+           .key = "hardware",
+           .found = fmt::format("'{}'", text),
+           .expected = "devices",
+           .hint =
+               fmt::format("name {} with --accelerators, or ask eval, decide or compare", rack->part->name)});
   }
   const auto inputs = resolver != nullptr ? resolver->inputs() : describe<Scenario>();
   if (const auto* field = find_field(inputs, name); field != nullptr) return reader.read(*field, text);

@@ -141,6 +141,8 @@ std::string fill_in_search(const Scenario& scenario, const ScenarioRequest& requ
     }
     if (asked.axes.empty()) return {};  // all is fixed: the space says that it needs an axis
     said = fmt::format("no --axis: searched {}", fmt::join(labels_of(asked.axes), ", "));
+    if (said.find("virtual") != std::string::npos)
+      said += fmt::format("; at most {:g} virtual stages", ParallelismOptimizer::Inputs{}.max_v_stages);
     if (trains && devices > 1 && is_free("cp_size"))
       said += "; context parallelism stayed 1: add --axis cp_size=1,2,4 to axes of your own";
     if (trains && asked.show.empty()) asked.show.emplace_back("mfu");

@@ -434,3 +434,10 @@ def test_the_share_of_the_memory_is_in_the_plan(run, tmp_path):
     card = run("eval", plan)
     assert "no request fits beside the weights" in card.out + card.err
     assert "--gpu-memory-utilization 0.5" in run("export", "Qwen3_8B", "A100", "--memory-fraction", "0.5", "--to", "vllm").out
+
+
+def test_launches_keep_the_cache_and_the_lengths_of_the_plan(run):
+    cached = run("export", "Llama3_8B", "H100", "--to", "vllm", "--kv-precision", "fp8").out
+    assert "--kv-cache-dtype fp8 " in cached + " " and "ds_mla" not in cached
+    assert "--max-model-len" in cached
+    assert "--max-model-len" not in run("export", "Llama3_8B", "H100", "--to", "vllm", "--rate", "2/s", "--output-tokens-cv", "0.8").out

@@ -114,6 +114,22 @@ def test_a_search_without_axes_finds_the_plan(run):
     assert done.code == 1 and "mlsysim.explore.041" in done.err
 
 
+def test_searches_find_plans_that_eval_takes(run):
+    """64 heads on 24 devices: no replica has 3 of them."""
+    best = run("optimize", "Llama3_70B", "H100", "--accelerators", "24", "--itl", "20 ms", "-o", "json").json()["best"][0]
+    degrees = [float(x) for x in best["axes"]["tp_size, pp_size"].split(" x ")]
+    assert 64 % degrees[0] == 0
+
+
+def test_a_rack_is_no_device_of_an_axis(refused):
+    refused("sweep", "Llama3_70B", "GB200_NVL72,B200", parts=["mlsysim.cli.374", "GB200"])
+
+
+def test_memory_of_a_node_is_that_of_its_devices(run):
+    done = run("memory", "Llama3_70B", "DGX_H100", "-o", "json")
+    assert done.code == 0 and run("eval", "Llama3_70B", "DGX_H100").code == 0
+
+
 def test_machines_of_a_search_have_one_count(run):
     done = run("sweep", "Llama3_8B", "2xH100,4xH200")
     assert done.code == 1 and "mlsysim.cli.254" in done.err

@@ -70,7 +70,7 @@ auto divides(const PlanLimits<T>& limits, const ModelView<T>& model, const Plan<
   if (limits.has_layers)
     ok = ok &&
          (plan.pp * plan.virtual_stages <= layers + select(plan.virtual_stages > T{1.0}, T{2.0}, T{0.0}));
-  if (limits.has_heads) ok = ok && (plan.tp <= (model.stack ? model.stack->heads : T{1.0}));
+  if (limits.has_heads) ok = ok && whole(T((model.stack ? model.stack->heads : T{1.0}) / plan.tp));
   return ok;
 }
 
