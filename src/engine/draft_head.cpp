@@ -29,9 +29,9 @@ void make_medusa(Stack& head) {
   head.output.tied = head.own_embedding = true;
 }
 
-/// The last layer alone. Published heads of models with experts have one feed-forward, as wide as the experts
-/// of a token together.
-void keep_last_layer(Stack& head) {
+/// The last layer alone. Heads of EAGLE have one feed-forward in place of experts, as wide as the experts of
+/// a token together. Layers for multi-token prediction keep the experts of their model.
+void keep_last_layer(Stack& head, bool experts) {
   Stack one = head;
   for_each_place(head, [&](const LayerPlace& p) {
     one.mixer = *p.mixer;
@@ -41,7 +41,7 @@ void keep_last_layer(Stack& head) {
   });
   one.layers = {LayerRun{}};
   one.layers[0].times = 1;
-  if (const auto& e = one.feed_forward.experts) {
+  if (const auto& e = one.feed_forward.experts; e && !experts) {
     const double width = e->width.value_or(0);
     DenseFeedForward dense;
     dense.width = e->top_k.value_or(0) * width + e->shared.value_or(0) * e->shared_width.value_or(width);
@@ -79,10 +79,11 @@ std::optional<DraftHead> draft_head(std::string_view kind, const Workload& model
     make_medusa(head);
     out.note = "the draft is a square matrix and an output matrix for each token";
   } else {
-    keep_last_layer(head);
-    out.note =
-        fmt::format("the draft is one layer like the last of {}{}, whose embedding and output matrix it uses",
-                    model.name, model.is_moe() ? ", with one feed-forward in place of experts" : "");
+    const bool experts = kind == "mtp";
+    keep_last_layer(head, experts);
+    out.note = fmt::format(
+        "the draft is one layer like the last of {}{}, whose embedding and output matrix it uses", model.name,
+        model.is_moe() && !experts ? ", with one feed-forward in place of experts" : "");
   }
   out.model.name = fmt::format("{} {} head", model.name, kind);
   out.model.stacks = {std::move(head)};

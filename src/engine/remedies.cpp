@@ -72,11 +72,10 @@ void lower_precision(std::vector<Remedy>& out, const ResolvedScenario& r) {
   }
   std::stable_sort(narrower.begin(), narrower.end(),
                    [](Precision a, Precision b) { return bytes_per_element(a) > bytes_per_element(b); });
+  if (s.weight_format || s.weight_bits) narrower.clear();  // the precision leaves stated weights as they are
   for (const Precision p : narrower) {
     Scenario c = s;
     c.precision = p;
-    c.weight_format.reset();
-    c.weight_bits.reset();
     const std::size_t before = out.size();
     try_change(out, c, fmt::format("precision {}", name_of(p)));
     if (out.size() > before) return;

@@ -438,6 +438,17 @@ def test_the_share_of_the_memory_is_in_the_plan(run, tmp_path):
 
 def test_launches_keep_the_cache_and_the_lengths_of_the_plan(run):
     cached = run("export", "Llama3_8B", "H100", "--to", "vllm", "--kv-precision", "fp8").out
-    assert "--kv-cache-dtype fp8 " in cached + " " and "ds_mla" not in cached
+    assert "--kv-cache-dtype fp8" in cached and "ds_mla" not in cached
     assert "--max-model-len" in cached
     assert "--max-model-len" not in run("export", "Llama3_8B", "H100", "--to", "vllm", "--rate", "2/s", "--output-tokens-cv", "0.8").out
+
+
+def test_the_devices_that_a_manifest_asks_for_are_those_of_the_plan(run, tmp_path):
+    words = "-m Llama-3.3-70B-Instruct-Q4_K_M.gguf -ngl 99 -c 8192"
+    sky, compose = tmp_path / "sky.yaml", tmp_path / "compose.yml"
+    sky.write_text(f"resources: {{accelerators: 'RTX3090:2'}}\nrun: llama-server {words}\n")
+    compose.write_text("services:\n  llm:\n    image: ghcr.io/ggml-org/llama.cpp:server-cuda\n"
+                       f"    command: {words}\n    deploy: {{resources: {{reservations: {{devices: [{{driver: nvidia, count: 2}}]}}}}}}\n")
+    assert run("fit", "--from", sky).code == 0  # 42.5 GB of weights, on cards of 25.8 GB
+    assert run("fit", "--from", compose, "--hardware", "RTX3090").code == 0
+    assert "accelerators: 2" in run("import", compose, "--hardware", "4xRTX3090").out

@@ -119,7 +119,8 @@ class OperatorPasses:
             passes_of.totals_of(ops, blocks, passes_of.places_of(stage, plan.pp)).live
             for stage, blocks in enumerate(passes_of.blocks_of_stages(self.h, plan))
         )
-        share, margin = self.share_of_memory(rule, tokens, m.capacity), rule.get("margin", 0)
+        placed = getattr(self.s, "memory_fraction", None) or plan.offload_weights or plan.offload_experts
+        share, margin = self.share_of_memory(rule, tokens, m.capacity), 0 if placed else rule.get("margin", 0)
         if rule["share_of"] == "total":
             return share * m.capacity - (m.weights + m.reserve + work) - margin
         if rule["share_of"] == "free":

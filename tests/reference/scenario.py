@@ -230,7 +230,7 @@ def serve(s):
         plan.offload_weights, plan.offload_experts = s.offload_weights, s.offload_experts
         engine = launches.engine_of(s)
         nominal = s.host_memory_bandwidth or default("host_memory_bandwidth")
-        plan.host_bandwidth = nominal * default("host_stream") / (plan.tp * plan.pp * plan.ep)
+        plan.host_bandwidth = nominal * default("host_stream") / (plan.tp * plan.ep)
         launches.set_operators(plan, engine)
         set_exchange(plan, s, True)
         if s.expert_overlap != "none" and s.ep_size > 1:

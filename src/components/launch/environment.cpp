@@ -10,6 +10,18 @@
 
 namespace mlsysim::detail {
 
+std::string listed_devices(std::string_view value) {
+  while (!value.empty() && value.front() == '"') value.remove_prefix(1);
+  while (!value.empty() && value.back() == '"') value.remove_suffix(1);
+  constexpr std::string_view named = "device=";
+  if (value.starts_with(named)) return std::string(value.substr(named.size()));
+  const auto count = number_of(std::string(value));
+  if (!count || *count < 1 || *count > 4096) return {};
+  std::string out = "0";
+  for (int i = 1; i < *count; ++i) out += fmt::format(",{}", i);
+  return out;
+}
+
 /// How many ranks the environment says: NNODES=2 NPROC_PER_NODE=8 llamafactory-cli train ...
 void put_environment(const FlagTable& table, const ShellScript& script, const std::string& name,
                      Settings& settings) {
@@ -62,6 +74,17 @@ void put_visible(const ShellScript& script, const EngineCommand& command, const 
   for (const auto& word : command.before)  // docker run -e NAME=value
     if (const auto equals = word.text.find('='); equals != std::string::npos)
       put(std::string_view(word.text).substr(0, equals), word.text.substr(equals + 1), word.line);
+  // docker run --gpus 2, --gpus=2, --gpus '"device=0,1"'
+  for (std::size_t i = 0; i < command.before.size(); ++i) {
+    std::string_view value = command.before[i].text;
+    if (value == "--gpus" && i + 1 < command.before.size())
+      value = command.before[i + 1].text;
+    else if (value.starts_with("--gpus="))
+      value.remove_prefix(std::string_view("--gpus=").size());
+    else
+      continue;
+    put("NVIDIA_VISIBLE_DEVICES", listed_devices(value), command.before[i].line);
+  }
 }
 
 /// How many ranks start, and on how many devices of a machine, as launchers and Slurm say.

@@ -94,7 +94,7 @@ class Exporter {
   /// The engine's word for a format of ours; empty where it has none.
   template <class E> [[nodiscard]] std::string word(std::string_view quantity, E format) const {
     std::string ours(name_of(format));
-    // Of several formats of 8 bits that vLLM has, this one is of every kind of attention.
+    // vLLM has several formats of 8 bits: this one is of every kind of attention.
     if (format_ == LaunchFormat::vllm && quantity == "cache_format" && ours == "fp8") return ours;
     for (const auto& row : table_.rows())
       if (row.sets == quantity) {
@@ -152,7 +152,7 @@ class Exporter {
       if (ep > 1) tell("expert_parallel", "true");
     }
     above_one("pp", s_.pp_size);
-    // Of lengths that differ only the means are known here: the engine admits what the model takes.
+    // Only the means of lengths that differ are known here: the engine admits what the model takes.
     if (s_.seq_len_cv.value_or(0) == 0 && s_.output_tokens_cv.value_or(0) == 0)
       tell("context", r_.seq_len() + r_.asked().output_tokens.value_or(0));
     tell("requests", std::max(1.0, std::ceil(s_.batch_size / copies)));

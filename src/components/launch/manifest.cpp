@@ -158,6 +158,28 @@ class ManifestReader {
     text += '\n';
   }
 
+  /// The devices that a container asks for, as an option of `docker run`: limits of Kubernetes, or devices
+  /// that a service of compose reserves.
+  static std::string devices_of(const YamlValue& value) {
+    const auto* resources = value.find("resources");
+    if (const auto* deploy = value.find("deploy"); resources == nullptr && deploy != nullptr)
+      resources = deploy->find("resources");
+    if (resources == nullptr) return {};
+    for (const auto* part : {"limits", "requests", "reservations"}) {
+      const auto* amounts = resources->find(part);
+      if (amounts == nullptr) continue;
+      for (const auto* name : {"nvidia.com/gpu", "amd.com/gpu"})
+        if (const auto* count = amounts->find(name)) return fmt::format("--gpus {} ", quoted(count->text));
+      const auto* devices = amounts->find("devices");
+      if (devices == nullptr || devices->items.empty()) continue;
+      if (const auto* count = devices->items[0].find("count"))
+        return fmt::format("--gpus {} ", quoted(count->text));
+      const auto* ids = devices->items[0].find("device_ids");
+      if (ids != nullptr && !ids->items.empty()) return fmt::format("--gpus {} ", ids->items.size());
+    }
+    return {};
+  }
+
   /// A container as `docker run`, with what its environment states in front.
   void container(const YamlValue& value, int before) {
     const YamlValue& own = *value.find("image");
@@ -177,7 +199,7 @@ class ManifestReader {
     // Messages name lines of this text: it has as many as the manifest.
     const auto line = static_cast<std::ptrdiff_t>(first == nullptr ? 0 : first->where.line + before);
     for (auto at = std::count(text.begin(), text.end(), '\n') + 1; at < line; ++at) text += '\n';
-    text += fmt::format("docker run {}{}\n", quoted(image), words);
+    text += fmt::format("docker run {}{}{}\n", devices_of(value), quoted(image), words);
   }
 
   /// Writes the environment variables that SkyPilot sets for the commands of a task.
@@ -204,6 +226,8 @@ class ManifestReader {
     if (choices > 1)
       notes.push_back(fmt::format("{} kinds of devices are allowed: the first is taken", choices));
     text += fmt::format("SKYPILOT_NUM_GPUS_PER_NODE={} ; ", quoted(count));
+    if (const auto seen = listed_devices(count); !seen.empty())
+      text += fmt::format("NVIDIA_VISIBLE_DEVICES={} ; ", seen);
   }
 
   /// The server of KServe for models of the hub, which hands its flags on to vLLM.

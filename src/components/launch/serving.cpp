@@ -460,6 +460,8 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   setup.shares = shares_of(s, launch.format);
   if (setup.shares.fraction && !setup.shares.cache)
     fields["memory_fraction"] = count_text(*setup.shares.fraction);
+  else if (setup.shares.margin == Data<>())
+    fields["memory_fraction"] = "1";
   const auto own = own_context(s, launch, zoo, r);
   if (const auto all = own ? own : s.number("all_context"); all && *all >= 1) {
     setup.tokens = *all;

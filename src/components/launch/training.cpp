@@ -124,6 +124,8 @@ void put_stages(Settings& s, Launch& launch, const TrainingRanks& r, const Zoo& 
 /// (zero3_bf16_cpuoffload_params.json).
 std::string offload_of_name(std::string_view name, double stage, Launch& launch) {
   if (name.find("offload") == std::string_view::npos) return {};
+  for (const std::string_view none : {"no_offload", "nooffload", "no-offload", "without_offload"})
+    if (name.find(none) != std::string_view::npos) return {};
   const bool weights = stage == 3, states = name.find("offload_params") == std::string_view::npos;
   if (states) launch.fields["offload_states"] = launch.fields["offload_gradients"] = "1";
   if (weights) launch.fields["offload_weights"] = "1";

@@ -43,8 +43,11 @@ std::string class_figures(const std::vector<Assumption>& assumptions, const std:
 Scenario launched(const SizeQuestion& q, Scenario s, double replicas) {
   if (s.mode == Mode::train) return s;
   s.batch_size = detail::admitted_requests(s.batch_size / replicas) * replicas;
-  if (q.longest_request)
+  if (q.longest_request) {
     s.seq_len = std::max(1.0, *q.longest_request - s.output_tokens.value_or(UsualRequest::answer));
+    s.seq_len_cv.reset();
+    s.output_tokens_cv.reset();
+  }
   return s;
 }
 

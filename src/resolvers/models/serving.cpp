@@ -236,7 +236,7 @@ void set_host_memory(const In& in, const Conventions& c, ServingProblem<>& v, No
   if (prompts.host_computes) {
     v.plan.host_rows = *rows;
     v.plan.host_bandwidth =
-        detail::host_bandwidth(in.host_memory_bandwidth, in.tp_size * in.ep_size * in.pp_size, c, notes);
+        detail::host_bandwidth(in.host_memory_bandwidth, in.tp_size * in.ep_size, c, notes);
     notes.assume("host_rows", *rows,
                  fmt::format("{}: of larger passes the weights cross the link", in.engine->name));
   } else {

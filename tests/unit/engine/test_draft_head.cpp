@@ -42,6 +42,9 @@ TEST_CASE("a head counts the weights that it does not share", "[engine]") {
   CHECK_FALSE(dense.is_moe());
   REQUIRE(dense.main()->feed_forward.dense.has_value());
   CHECK(dense.main()->feed_forward.dense->width == 6144.0);
+  // A layer for multi-token prediction keeps its 128 experts of three matrices, 768 x 2048 each.
+  CHECK(with_head("mtp", "Qwen3_30B_A3B").scenario.draft_model->is_moe());
+  CHECK_THAT(weights("mtp", "Qwen3_30B_A3B"), WithinRel(128.0 * 3 * 768 * 2048 + 0.019e9, 0.01));
   // 257 experts of three matrices, 2048 x 7168 each, and attention: no embedding, no output matrix.
   CHECK_THAT(weights("mtp", "DeepSeek_V3"), WithinRel(257.0 * 3 * 2048 * 7168 + 0.19e9, 0.005));
 }

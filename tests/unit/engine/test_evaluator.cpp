@@ -287,6 +287,11 @@ TEST_CASE("what a served model leaves in host memory is computed there, or cross
   const double slow = of(100), fast = of(200), faster = of(400);
   CHECK_THAT(slow - fast, WithinRel(2 * (fast - faster), 1e-6));
   CHECK(faster < number(link, "performance.itl"));
+  // Stages work one after another: the host reads its layers as fast for each of two as for one.
+  Scenario stages = s;
+  stages.pp_size = 2;
+  stages.accelerators = 2;
+  CHECK_THAT(number(SystemEvaluator::evaluate(stages), "performance.itl"), WithinRel(faster, 0.05));
   const auto held = [&](double share) {
     s.offload_weights = share;
     const auto e = SystemEvaluator::evaluate(s);

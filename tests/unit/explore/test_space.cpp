@@ -137,8 +137,8 @@ TEST_CASE("axes that cannot be are refused", "[explore][space]") {
   CHECK_THROWS_WITH(axis(" =1"), ContainsSubstring("a name of the axis is empty") &&
                                      ContainsSubstring("found ' =1'") && ContainsSubstring("NAME=VALUES"));
   CHECK_THROWS_WITH(axis("b=4$,1..42949672"), ContainsSubstring("a range of 42949672 values") &&
-                                                    ContainsSubstring("at most 65536") &&
-                                                    ContainsSubstring("an axis of their own"));
+                                                  ContainsSubstring("at most 65536") &&
+                                                  ContainsSubstring("an axis of their own"));
 }
 
 TEST_CASE("numbers before a value of another kind stay what they are", "[explore][space]") {

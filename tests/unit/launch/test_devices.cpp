@@ -37,6 +37,17 @@ TEST_CASE("llama.cpp spreads layers over the devices that it sees", "[launch]") 
   CHECK(field(on(serve + " --device CUDA0,CUDA1", "4xRTX3090"), "accelerators") == "2");
   CHECK(field(on("CUDA_VISIBLE_DEVICES=0,1,2 " + serve, "4xRTX3090"), "pp_size") == "3");
   CHECK(field(on("CUDA_VISIBLE_DEVICES=1,2 ollama run llama3.3:70b", "4xRTX3090"), "pp_size") == "2");
+  CHECK(field(on("docker run --gpus 2 ghcr.io/ggml-org/llama.cpp:server-cuda -m "
+                 "Llama-3.3-70B-Instruct-Q4_K_M.gguf -ngl 99 -c 8192",
+                 "4xRTX3090"),
+              "accelerators") == "2");
+  const auto pod = read(
+      "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - image: ghcr.io/ggml-org/llama.cpp:server-cuda\n  "
+      "  args: [-m, "
+      "Llama-3.3-70B-Instruct-Q4_K_M.gguf, -ngl, '99', -c, '8192']\n    resources: {limits: "
+      "{nvidia.com/gpu: 3}}\n",
+      "pod.yaml", {{"hardware", "4xRTX3090"}});
+  CHECK(field(pod, "accelerators") == "3");
   const auto told = read(serve, "command line", {{"hardware", "4xRTX3090"}, {"tp_size", "2"}});
   CHECK(field(told, "tp_size") == "2");
   CHECK(field(told, "pp_size") == "2");
@@ -92,6 +103,10 @@ TEST_CASE("the usual names of DeepSpeed's files say what lies in host memory", "
   const auto weights = fields("deepspeed_configs/zero3_bf16_cpuoffload_params.json");
   CHECK(field(weights, "offload_states").empty());
   CHECK(field(weights, "offload_weights") == "1");
+  const auto none = fields("examples/deepspeed/ds_z3_no_offload.json");
+  CHECK(field(none, "zero_stage") == "3");
+  CHECK(field(none, "offload_states").empty());
+  CHECK(field(none, "offload_weights").empty());
   const auto second = fields("zero2_offload.json");
   CHECK(field(second, "zero_stage") == "2");
   CHECK(field(second, "offload_states") == "1");

@@ -43,6 +43,9 @@ void put_environment(const FlagTable& table, const ShellScript& script, const st
 /// Flags of llama.cpp that its environment holds: LLAMA_ARG_CTX_SIZE=16384.
 void put_llama_environment(const FlagTable& table, const ShellScript& script, const EngineCommand& command,
                            const std::string& name, Settings& settings);
+/// Devices as a list, of what `docker run --gpus` takes: "2" is "0,1", and "device=2,3" is "2,3". Empty for
+/// "all" and whatever is no count.
+[[nodiscard]] std::string listed_devices(std::string_view value);
 /// The devices that the environment of a launch leaves visible: CUDA_VISIBLE_DEVICES=0,1.
 void put_visible(const ShellScript& script, const EngineCommand& command, const std::string& name,
                  Settings& settings);
