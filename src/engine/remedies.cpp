@@ -91,16 +91,22 @@ void lower_precision(std::vector<Remedy>& out, const ResolvedScenario& r) {
   }
 }
 
-/// More devices for one replica: the smallest power of two that fits.
+/// More devices for one replica: the smallest power of two that fits. Stages of whole layers stay stages.
 void more_devices(std::vector<Remedy>& out, const ResolvedScenario& r) {
   const Scenario& s = r.asked();
-  for (double tp = r.tp_size() * 2; tp <= 1024; tp *= 2) {
+  if (r.mode() == Mode::infer) return;
+  const bool stages = r.mode() == Mode::serve && s.pp_size > 1 && r.tp_size() == 1;
+  const double now = stages ? s.pp_size : r.tp_size();
+  for (double size = now * 2; size <= 1024; size *= 2) {
     Scenario c = s;
-    c.mode = r.mode() == Mode::infer ? Mode::infer : r.mode();
-    c.tp_size = tp;
+    c.mode = r.mode();
+    if (stages)
+      c.pp_size = size;
+    else
+      c.tp_size = size;
+    const double tp = stages ? 1 : size;
     const double widest = s.expert_tp_size.value_or(tp);  // folded experts stay as they are
-    const double devices = std::max(r.accelerators(), widest * s.pp_size * s.ep_size);
-    if (r.mode() == Mode::infer) return;
+    const double devices = std::max(r.accelerators(), widest * c.pp_size * s.ep_size);
     if (devices > r.accelerators() || s.fleet == nullptr) {
       c.hardware = &r.hardware();
       c.fleet = nullptr;
@@ -108,11 +114,12 @@ void more_devices(std::vector<Remedy>& out, const ResolvedScenario& r) {
       c.node_count.reset();
       c.accelerators_per_node.reset();
     }
+    const auto field = stages ? "pp_size" : "tp_size";
     const std::size_t before = out.size();
     try_change(out, c,
-               devices > r.accelerators()
-                   ? fmt::format("{} accelerators (now {}) with tp_size {}", devices, r.accelerators(), tp)
-                   : fmt::format("tp_size {} (now {})", tp, r.tp_size()));
+               devices > r.accelerators() ? fmt::format("{} accelerators (now {}) with {} {}", devices,
+                                                        r.accelerators(), field, size)
+                                          : fmt::format("{} {} (now {})", field, size, now));
     if (out.size() > before) return;
   }
 }

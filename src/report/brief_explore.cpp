@@ -155,13 +155,17 @@ std::string brief_solve(const SolveAnswer& a) {
     if (a.value == all[0].low && all[0].high == a.inversion.high) bound = "at least ";
     if (a.value == all[0].high && all[0].low == a.inversion.low) bound = "at most ";
   }
-  std::string out = fmt::format("{}: {}{}. {} is then {}.\n{}, {}\n", capital(label_of(a.free)), bound,
-                                shown(a.value), capital(short_label(a.result.name)),
-                                human(a.at_value, a.result.exps), a.subject, a.condition);
-  if (a.inversion.outcome == InverseOutcome::everywhere)
-    out +=
-        fmt::format("Met everywhere between {} and {}.\n", shown(a.inversion.low), shown(a.inversion.high));
-  if (bound.empty())
+  const bool everywhere = a.inversion.outcome == InverseOutcome::everywhere;
+  const auto found = everywhere ? fmt::format("any between {} and {} meets it", shown(a.inversion.low),
+                                              shown(a.inversion.high))
+                                : bound + shown(a.value);
+  const auto at = everywhere ? fmt::format("at {}", shown(a.value)) : std::string("there");
+  std::string out = fmt::format("{}: {}. {} is {} {}.\n{}, {}\n", capital(label_of(a.free)), found,
+                                capital(short_label(a.result.name)), human(a.at_value, a.result.exps), at,
+                                a.subject, a.condition);
+  if (everywhere && a.free == "batch_size" && a.result.name.ends_with("itl"))
+    out += "Requests beyond those that fit at once wait for a slot, which TTFT counts.\n";
+  else if (bound.empty())
     for (std::size_t i = 0; i < std::min(all.size(), kLeverRows); ++i)
       out += all[i].jump ? fmt::format("At {} the result jumps over the target.\n", shown(all[i].low))
              : all[i].low == all[i].high
