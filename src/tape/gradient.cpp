@@ -205,7 +205,8 @@ void rough_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t
       const Differ::Found* const back = kink ? &backward->found[k] : nullptr;
       s.right = front.partial[seed];
       s.left = kink ? -back->partial[seed_back] : s.right;
-      if (s.right != s.left && (bit(front.kinks, seed) || bit(back->kinks, seed_back))) s.slope = Slope::kink;
+      if (kink && s.right != s.left && (bit(front.kinks, seed) || bit(back->kinks, seed_back)))
+        s.slope = Slope::kink;
       steps[r] = bit(front.steps, seed) || (kink && bit(back->steps, seed_back)) ||
                  (law.inputs[i].integral && (s.right != 0 || s.left != 0));
       any = any || steps[r];

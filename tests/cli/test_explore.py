@@ -584,3 +584,11 @@ def test_a_model_file_is_no_plan(run):
     for question in (("sensitivity", config, "H100"), ("compare", config, "H100", "--with", "hardware=H200")):
         assert run(*question, "-o", "json").code == 0, question
         assert run(*question[:3], "itl", *question[3:], "-o", "json").code == 0, question
+
+
+def test_an_input_that_can_take_one_value_has_no_slope(run):
+    # Of a prompt of one token nothing is cached: the range of that input is one point, and its slope is not a number.
+    done = run("sensitivity", "OPT_66B", "A10", "itl", "--batch-size", "4", "--seq-len", "1", "--output-tokens", "2", "-o", "json")
+    assert done.code == 0, done.err
+    lever = next(row for row in done.json()["levers"] if row["input"] == "cached_prefix_len")
+    assert lever["elasticity_up"] == 0 and lever["lower"] == lever["upper"] == 0
