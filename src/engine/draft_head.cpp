@@ -1,11 +1,11 @@
 #include "detail/draft_head.hpp"
 
 #include <mlsysim/engine/detail/model_name.hpp>
+#include <mlsysim/units/detail/lower.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 namespace mlsysim::detail {
@@ -54,10 +54,9 @@ void keep_last_layer(Stack& head, bool experts) {
 }  // namespace
 
 std::string_view head_in(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string small = lower(name);
   for (const std::string_view kind : {"eagle", "mtp", "medusa"})
-    if (lower.find(kind) != std::string::npos) return kind;
+    if (small.find(kind) != std::string::npos) return kind;
   return {};
 }
 

@@ -1,7 +1,7 @@
 #include <mlsysim/engine/detail/settle.hpp>
 
 #include <mlsysim/reflect/detail/aliases.hpp>
-#include <mlsysim/resolvers/models/in_flight_batching.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/timing/views.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -65,9 +65,7 @@ std::string arrival_words(const ResolvedScenario& r, const Varied& varied) {
 std::string length_words(const Scenario& s, Load load, std::span<const std::string> names) {
   const Varied varied(names);
   const bool steady = load != Load::burst;
-  const auto answer = s.output_tokens || !steady
-                          ? s.output_tokens
-                          : std::optional(InFlightBatchingModel::Inputs{}.output_tokens);
+  const auto answer = s.output_tokens || !steady ? s.output_tokens : std::optional(UsualRequest::answer);
   const double in = steady ? spread_of(s.seq_len_cv, s.seq_len_law) : 0,
                out = steady ? spread_of(s.output_tokens_cv, s.output_tokens_law) : 0;
   Notes quiet;

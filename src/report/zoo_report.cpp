@@ -5,6 +5,7 @@
 #include "detail/json_value.hpp"
 
 #include <mlsysim/specs/software.hpp>
+#include <mlsysim/units/detail/lower.hpp>
 #include <mlsysim/units/detail/quoted.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/zoo/schema.hpp>
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 namespace mlsysim {
@@ -117,13 +117,6 @@ void systems(Table& t, const Zoo& zoo, std::string_view kind) {
       t.rows.push_back({e->name, value != nullptr ? Cell(value->authored) : Cell(), e->title});
     }
   }
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
 }
 
 std::string date_of(const Source& s) {
@@ -342,21 +335,21 @@ Table zoo_table(const Zoo& zoo, std::string_view kind) {
 }
 
 std::vector<const Entry*> search_zoo(const Zoo& zoo, std::string_view words) {
-  const auto wanted = lower(words);
+  const auto wanted = detail::lower(words);
   std::vector<std::pair<int, const Entry*>> hits;
   for (const auto* e : zoo.entries()) {
     int best = 1000;
     auto names = e->aliases;
     names.push_back(e->name);
     for (const auto& name : names) {
-      if (lower(name) == wanted)
+      if (detail::lower(name) == wanted)
         best = std::min(best, 0);
-      else if (lower(name).find(wanted) != std::string::npos)
+      else if (detail::lower(name).find(wanted) != std::string::npos)
         best = std::min(best, 1);
       else if (!near_misses(words, std::vector<std::string>{name}).empty())
         best = std::min(best, 10 + edit_distance(words, name));
     }
-    if (best > 2 && lower(e->title).find(wanted) != std::string::npos) best = 2;
+    if (best > 2 && detail::lower(e->title).find(wanted) != std::string::npos) best = 2;
     if (best < 1000) hits.emplace_back(best, e);
   }
   std::stable_sort(hits.begin(), hits.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -5,6 +5,7 @@
 #include "detail/unit_reader.hpp"
 
 #include <mlsysim/units/detail/fnv.hpp>
+#include <mlsysim/units/detail/lower.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <algorithm>
@@ -40,13 +41,6 @@ bool well_formed(std::string_view spelling) {
 
 [[noreturn]] void malformed(const UnitDef& unit, const std::string& expected) {
   throw UnitError(facts_of(UnitFault::malformed_unit, "unit " + quoted(unit.symbol), expected, ""));
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
 }
 
 }  // namespace
@@ -159,7 +153,7 @@ std::string UnitRegistry::hint_for(std::string_view unknown) const {
   // Wrong case is the commonest mistake, and edit distance alone drowns it in other two-letter units.
   std::vector<std::string> same;
   for (const auto& s : symbols_) {
-    if (lower(s.spelling) != lower(unknown)) continue;
+    if (detail::lower(s.spelling) != detail::lower(unknown)) continue;
     if (s.kind == Kind::refused) return s.note;
     const auto& name = s.kind == Kind::alias ? s.note : s.spelling;
     if (std::find(same.begin(), same.end(), name) == same.end()) same.push_back(name);

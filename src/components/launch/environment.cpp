@@ -2,13 +2,27 @@
 
 #include "detail/command.hpp"
 
+#include <mlsysim/units/detail/lower.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace mlsysim::detail {
+namespace {
+
+/// Calls put(name, value, line) for each variable of a script, and for those before a command:
+/// docker run -e NAME=value.
+template <class Put>
+void for_each_variable(const ShellScript& script, const EngineCommand& command, const Put& put) {
+  for (const auto& [key, word] : script.assignments) put(key, word.text, word.line);
+  for (const auto& word : command.before)
+    if (const auto equals = word.text.find('='); equals != std::string::npos)
+      put(std::string_view(word.text).substr(0, equals), word.text.substr(equals + 1), word.line);
+}
+
+}  // namespace
 
 std::string listed_devices(std::string_view value) {
   while (!value.empty() && value.front() == '"') value.remove_prefix(1);
@@ -26,8 +40,7 @@ std::string listed_devices(std::string_view value) {
 void put_environment(const FlagTable& table, const ShellScript& script, const std::string& name,
                      Settings& settings) {
   for (const auto& [key, word] : script.assignments) {
-    std::string flag = key;
-    for (char& c : flag) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string flag = lower(key);
     const auto* row = table.find(flag, {});
     const bool counts = row != nullptr && (row->sets == "nodes" || row->sets == "per_node");
     if (counts && !settings.has(row->sets) && number_of(word.text))
@@ -41,8 +54,7 @@ void put_llama_environment(const FlagTable& table, const ShellScript& script, co
   constexpr std::string_view begin = "LLAMA_ARG_";
   const auto put = [&](std::string_view key, const std::string& value, int line) {
     if (!key.starts_with(begin)) return;
-    std::string flag(key.substr(begin.size()));
-    for (char& c : flag) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string flag = lower(key.substr(begin.size()));
     const Given given{.key = std::string(key), .value = value, .where = {.file = name, .line = line}};
     const auto* row = table.find(flag, given.where);
     if (row == nullptr)
@@ -50,10 +62,7 @@ void put_llama_environment(const FlagTable& table, const ShellScript& script, co
     else if (row->sets.empty() || !settings.has(row->sets))
       settings.put(*row, given);
   };
-  for (const auto& [key, word] : script.assignments) put(key, word.text, word.line);
-  for (const auto& word : command.before)  // docker run -e NAME=value
-    if (const auto equals = word.text.find('='); equals != std::string::npos)
-      put(std::string_view(word.text).substr(0, equals), word.text.substr(equals + 1), word.line);
+  for_each_variable(script, command, put);
 }
 
 /// The devices that the environment of a launch leaves visible: CUDA_VISIBLE_DEVICES=0,1.
@@ -70,10 +79,7 @@ void put_visible(const ShellScript& script, const EngineCommand& command, const 
     else
       settings.put({.flag = given.key, .sets = "visible"}, given);
   };
-  for (const auto& [key, word] : script.assignments) put(key, word.text, word.line);
-  for (const auto& word : command.before)  // docker run -e NAME=value
-    if (const auto equals = word.text.find('='); equals != std::string::npos)
-      put(std::string_view(word.text).substr(0, equals), word.text.substr(equals + 1), word.line);
+  for_each_variable(script, command, put);
   // docker run --gpus 2, --gpus=2, --gpus '"device=0,1"'
   for (std::size_t i = 0; i < command.before.size(); ++i) {
     std::string_view value = command.before[i].text;

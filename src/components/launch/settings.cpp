@@ -1,5 +1,7 @@
 #include "detail/settings.hpp"
 
+#include <mlsysim/units/detail/lower.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,13 +11,6 @@
 
 namespace mlsysim::detail {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 std::optional<bool> truth(std::string_view text) {
   const auto word = lower(text);

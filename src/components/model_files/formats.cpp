@@ -1,12 +1,12 @@
 #include "detail/formats.hpp"
 
+#include <mlsysim/units/detail/lower.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <regex>
 
@@ -76,11 +76,6 @@ double block_size(const Json& value, const char* key) {
 double number(const Json& object, const char* key, double otherwise) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
-}
-std::string lower(std::string s) {
-  std::transform(s.begin(), s.end(), s.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return s;
 }
 
 /// Formats by the names that tools give them. NVFP4 has an FP8 scale for 16 values, MXFP4 an 8-bit exponent
@@ -206,8 +201,7 @@ class Quantization {
     if (const auto type = json_.find("quant_type"); type != json_.end() && type->is_object())
       if (const auto own = type->find("default"); own != type->end() && own->is_object())
         name = word(*own, "_type");
-    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return name;
+    return lower(name);
   }
   /// Groups have a scale of 16 bits and a zero; those of bitsandbytes one value of 32 bits, or of 8 where it
   /// is rounded again.

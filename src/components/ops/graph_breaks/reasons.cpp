@@ -1,5 +1,6 @@
 #include <mlsysim/ops/graph_breaks/reasons.hpp>
 
+#include <mlsysim/units/detail/lower.hpp>
 #include <mlsysim/units/detail/trimmed.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -14,12 +15,6 @@ namespace {
 constexpr std::size_t kLongestType = 120;  // [characters] of a label
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 struct Rule {
   std::string_view words;  // that a type holds, in small letters
@@ -221,9 +216,9 @@ std::string normal_type(std::string_view reason) {
 }
 
 BreakCategory category_of(std::string_view type, std::string_view context) {
-  const auto text = lower(type);
+  const auto text = detail::lower(type);
   if (text.find("builtin") != std::string::npos) {
-    const auto words = text + " " + lower(context.substr(0, context.find('[')));
+    const auto words = text + " " + detail::lower(context.substr(0, context.find('[')));
     for (const std::string_view io : {" print", "logging", " open", " input", "warnings", "breakpoint"})
       if (words.find(io) != std::string::npos) return BreakCategory::side_effect_io;
   }
