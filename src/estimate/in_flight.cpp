@@ -215,7 +215,7 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
   const Steady s(p);
   r.accelerators = devices_of(p);
   r.tokens_per_pass = s.tokens_per_pass();
-  const double held = std::ceil(s.context() / p.page_tokens) * p.page_tokens;
+  const double held = s.held();
   set_capacity(p, s, held, r);
   if (!r.feasible) {
     // A time of nothing would be zero, and the best of all: those of one request, as if it fitted.

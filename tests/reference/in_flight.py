@@ -510,7 +510,9 @@ def answer(**asked):
         workers = TextbookPasses(own) if s.fidelity == "textbook" else OperatorPasses(own, engine)
         devices += s.prefill_replicas * tp * s.pp_size * ep
     steady = Steady(s, engine, passes, workers)
-    held = math.ceil(steady.context / s.page_tokens) * s.page_tokens  # whole pages (kwon2023vllm)
+    # Whole pages (kwon2023vllm), of the mean context, or of the last token where the engine reserves them.
+    reserves = (engine.get("memory") or {}).get("reserves_whole", False)
+    held = math.ceil((s.seq_len + s.output_tokens if reserves else steady.context) / s.page_tokens) * s.page_tokens
     out = {"max_active_requests": passes.capacity(held, s.kv_share)}
     out["paged_internal_fragmentation"] = 1 - steady.context / held
     out["feasible"] = float(out["max_active_requests"] >= 1)

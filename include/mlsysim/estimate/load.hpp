@@ -34,6 +34,7 @@ template <class T = double> struct EngineTimes {
   T lookahead{0.0};                 ///< passes by which a first token is seen late
   bool beside = false;              ///< host work runs beside the device
   bool mixed = true;                ///< prompts and steps share passes
+  bool reserves_whole = false;      ///< a request holds the pages of its last token from the start
 
   static constexpr auto fields() {
     using E = EngineTimes;
@@ -48,7 +49,9 @@ template <class T = double> struct EngineTimes {
   static constexpr auto categories() {
     using E = EngineTimes;
     return rows(category(&E::beside, "beside", "passes are prepared while another runs"),
-                category(&E::mixed, "mixed", "prompts and steps share a pass"));
+                category(&E::mixed, "mixed", "prompts and steps share a pass"),
+                category(&E::reserves_whole, "reserves_whole",
+                         "a request holds the pages of its last token from the start"));
   }
 };
 

@@ -95,6 +95,7 @@ struct EngineMemoryRule {
   double blocks_without = 0;              ///< blocks that hold nothing
   bool states_first = false;              ///< recurrent states lie outside the pool
   bool needs_longest = false;             ///< it starts only where a request of the longest length fits
+  bool reserves_whole = false;            ///< a request is admitted where its last token has room
   std::vector<MemoryStep> steps;          ///< by the memory of a device, from small to large
   std::optional<MemoryKept> kept;         ///< by a table, where no share is given
   std::vector<std::string> not_modelled;  ///< other memory that the engine keeps
@@ -117,6 +118,9 @@ struct EngineMemoryRule {
               "it starts only where the pool holds a request of the longest length, by default all positions "
               "of the model")
             .defaulted("longer requests are refused one by one"),
+        field(&R::reserves_whole, "reserves_whole", "",
+              "a request is admitted only where the pool has room for its prompt and its longest answer")
+            .defaulted("blocks are taken as its tokens come"),
         field(&R::steps, "steps", "", "what it chooses by the memory of a device, from small to large"),
         field(&R::kept, "kept", "", "what it keeps by a table where no share is given"),
         field(&R::not_modelled, "not_modelled", "", "what else it keeps, which nothing here counts"));

@@ -211,7 +211,8 @@ EngineTimes<> engine_times(const ServingEngine& e) {
           .request_time = e.request_time,
           .lookahead = e.lookahead,
           .beside = e.beside,
-          .mixed = e.mixed};
+          .mixed = e.mixed,
+          .reserves_whole = e.memory && e.memory->reserves_whole};
 }
 
 InFlightProblem<> settle(const In& in, const ServingEngine& engine, ReplicaPasses<> passes, Notes& notes) {

@@ -347,7 +347,7 @@ template <class T> struct SteadyState {
         p(one_replica(problem, replicas)),
         s(p),
         own(s.alone()),
-        held(ceil_div(s.context(), p.page_tokens) * p.page_tokens),
+        held(s.held()),
         fit(s.capacity(held, p.kv_share)) {
     if (s.separate()) workers.emplace(p, s, own);
   }

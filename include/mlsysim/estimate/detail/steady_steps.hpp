@@ -304,6 +304,12 @@ template <class T = double> class Steady {
   [[nodiscard]] double chunks() const { return p_.chunks; }
   [[nodiscard]] const T& together() const { return together_; }
   [[nodiscard]] const T& context() const { return context_; }
+  /// Tokens of the pages that a request holds: those of its mean context, or of its end where the engine
+  /// reserves them.
+  [[nodiscard]] T held() const {
+    const T tokens = p_.engine.reserves_whole ? T(p_.seq_len + p_.output_tokens) : context_;
+    return ceil_div(tokens, p_.page_tokens) * p_.page_tokens;
+  }
   [[nodiscard]] const T& tokens_per_pass() const { return tokens_per_pass_; }
   [[nodiscard]] bool separate() const { return p_.has_workers; }
   /// Ranks of a prefill worker, each of which takes a prompt at a time.
