@@ -7,7 +7,7 @@ option(MLSYSIM_WITH_MODELS "Files of models and programs: config.json, safetenso
 option(MLSYSIM_WITH_LAUNCHES "Launch commands of serving engines and trainers, both ways" ON)
 option(MLSYSIM_WITH_TRAFFIC "Recorded requests as lengths, arrivals and shared prefixes" ON)
 option(MLSYSIM_WITH_SIZING "How many devices, which machine, and whether a number can be" ON)
-option(MLSYSIM_WITH_OPS "torch.compile analysis, telemetry, live checks, regression of predictions" ON)
+option(MLSYSIM_WITH_OPS "torch.compile analysis, telemetry, live checks, regression of predictions, searches divided among processes" ON)
 option(MLSYSIM_WITH_VALIDATION "Measured tables, errors of predictions, calibration" ON)
 option(MLSYSIM_WITH_PLOTS "Plots and report pages" ON)
 option(MLSYSIM_WITH_PLUGINS "Plugins: loader, isolation, conformance kit" ON)

@@ -95,7 +95,7 @@ endif()
 # Ranks of mpirun that work on one search (--mpi): a component of its own.
 set(MLSYSIM_WITH_MPI AUTO CACHE STRING "Build the component for MPI: AUTO (where it is found), ON or OFF")
 set(MLSYSIM_HAS_MPI FALSE)
-if(MLSYSIM_WITH_MPI AND MLSYSIM_BUILD_CLI)
+if(MLSYSIM_WITH_MPI AND MLSYSIM_WITH_OPS AND MLSYSIM_BUILD_CLI)
   set(MPI_CXX_SKIP_MPICXX ON)
   find_package(MPI QUIET COMPONENTS CXX)
   if(MPI_CXX_FOUND)

@@ -125,16 +125,6 @@ struct SearchRequest {
 };
 [[nodiscard]] Answer search(const ScenarioRequest& request, const SearchRequest& asked,
                             const RenderOptions& options);
-/// A search as a job array.
-struct SubmitRequest {
-  bool slurm = false;
-  std::uint64_t shards = 1;
-  std::string folder = "mlsysim-run";
-  std::vector<std::string> options, words;
-};
-/// The script that submits it, and the job that merges behind it.
-[[nodiscard]] Answer submit_script(const SubmitRequest& request);
-[[nodiscard]] Answer merge_states(const std::vector<std::string>& paths, const RenderOptions& options);
 
 /// The lists of a sweep. Each is an axis of the space of scenarios.
 struct SweepRequest {

@@ -1,5 +1,4 @@
-#include "questions.hpp"
-#include "ranks.hpp"
+#include "divided_search.hpp"
 
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/explore/subject/explanation.hpp>
@@ -451,8 +450,8 @@ Answer compare_question(ScenarioRequest request, const CompareRequest& asked, co
 
 namespace {
 
-/// The answer of one process, or of rank 0 to samples that all ranks evaluate.
-Answer uncertainty_here(ScenarioRequest request, const UncertaintyRequest& asked,
+/// The answer of one process, or of that of part 1 to samples that several evaluate.
+Answer uncertainty_here(ScenarioRequest request, const UncertaintyRequest& asked, const SharedSamples& shared,
                         const RenderOptions& options) {
   auto results = popped_result(request);
   const auto q = subject_asked(request);
@@ -462,7 +461,8 @@ Answer uncertainty_here(ScenarioRequest request, const UncertaintyRequest& asked
                                .results = {},
                                .samples = asked.samples,
                                .seed = asked.seed,
-                               .coverage = asked.coverage};
+                               .coverage = asked.coverage,
+                               .shared = shared};
   if (!asked.memory.empty()) {
     const double bytes = AnyQuantity::parse(asked.memory).in("B");
     question.memory = static_cast<std::uint64_t>(std::clamp(bytes, 0.0, 1e18));
@@ -473,11 +473,6 @@ Answer uncertainty_here(ScenarioRequest request, const UncertaintyRequest& asked
     question.results.push_back(results.substr(at, comma - at));
     at = comma + 1;
   }
-  if (asked.mpi)
-    question.shared = {
-        .part = static_cast<std::uint64_t>(ranks().rank) + 1,
-        .parts = static_cast<std::uint64_t>(ranks().size),
-        .gather = [](const std::vector<double>& own) { return numbers_of_ranks(ranks(), own); }};
   auto report = uncertainty(q.subject, question);
   if (!asked.with.empty()) {
     const auto other = changed_subject(std::move(request), asked.with);
@@ -486,7 +481,7 @@ Answer uncertainty_here(ScenarioRequest request, const UncertaintyRequest& asked
   if (question.shared.part != 1) return {};
   // Parameter ranges are part of the error; the intervals add how far the model missed its measurements.
   if (options.format == OutputFormat::csv) return {render(report, options)};
-  question.shared = {};  // the other ranks are done
+  question.shared = {};  // the others are done
   return {with_intervals(marked(render(report, options), {q.subject.unmeasured}, options),
                          intervals(q.subject, q.about, question.results, kUsualLevel, question), options)};
 }
@@ -495,8 +490,10 @@ Answer uncertainty_here(ScenarioRequest request, const UncertaintyRequest& asked
 
 Answer uncertainty_of(ScenarioRequest request, const UncertaintyRequest& asked,
                       const RenderOptions& options) {
-  const auto here = [&] { return uncertainty_here(std::move(request), asked, options); };
-  return asked.mpi ? on_ranks(here) : here();
+  const auto here = [&](const SharedSamples& shared) {
+    return uncertainty_here(std::move(request), asked, shared, options);
+  };
+  return asked.mpi ? sampled_on_ranks(here) : here({});
 }
 
 }  // namespace mlsysim::cli

@@ -1,23 +1,16 @@
-#include "observed.hpp"
-#include "questions.hpp"
-#include "ranks.hpp"
-#include "search_bounds.hpp"
-#include "search_files.hpp"
+#include "divided_search.hpp"
 #include "usual_space.hpp"
 
 #include <mlsysim/explore/ask/optimize.hpp>
-#include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/report/interval_report.hpp>
 #include <mlsysim/resolver_api/detail/name_list.hpp>
 #include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/specs/device_name.hpp>
-#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <unistd.h>
 #include <cmath>
@@ -29,7 +22,6 @@
 namespace mlsysim::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr std::uint64_t kMostRows = 10000;  // rows that are printed rather than written to a file
 
 std::atomic<bool> interrupted{false};
@@ -159,6 +151,8 @@ AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& give
   for (const auto& text : asked.maximize) s.question.objectives.push_back({Goal::maximize, text});
   s.question.constraints = asked.constraints;
   s.question.show = asked.show;
+  if (asked.command == "sweep" && s.question.objectives.empty() && s.question.show.empty())
+    s.question.show = usual_results(s.space->sample().entry.results);
   s.question.top = asked.top;
   if (!asked.histogram.empty()) s.question.histogram = asked.histogram;
   s.question.implicit_constraints = !asked.anything;
@@ -166,28 +160,6 @@ AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& give
 }
 
 namespace {
-
-Json request_json(const ScenarioRequest& r, const SearchRequest& s) {
-  return {
-      {"targets", r.targets},   {"fields", r.fields},       {"region", r.region},           {"axes", s.axes},
-      {"minimize", s.minimize}, {"maximize", s.maximize},   {"constraints", s.constraints}, {"show", s.show},
-      {"top", s.top},           {"histogram", s.histogram}, {"anything", s.anything}};
-}
-
-/// @throws Json::exception for what request_json did not write
-void request_from(const Json& j, ScenarioRequest& r, SearchRequest& s) {
-  r.targets = j.at("targets").get<std::vector<std::string>>();
-  r.fields = j.at("fields").get<std::map<std::string, std::string>>();
-  r.region = j.at("region");
-  s.axes = j.at("axes").get<std::vector<std::string>>();
-  s.minimize = j.at("minimize").get<std::vector<std::string>>();
-  s.maximize = j.at("maximize").get<std::vector<std::string>>();
-  s.constraints = j.at("constraints").get<std::vector<std::string>>();
-  s.show = j.at("show").get<std::vector<std::string>>();
-  s.top = j.at("top");
-  s.histogram = j.at("histogram");
-  s.anything = j.at("anything");
-}
 
 /// Columns with the ends of the intervals of what is shown; empty where none are asked for.
 class IntervalColumns {
@@ -218,20 +190,6 @@ class IntervalColumns {
   std::optional<SpaceIntervals> ends_;
   std::vector<Exponents> exps_;
 };
-
-/// Refuses --interval for histograms, shards, states and files of rows.
-void check_interval(const SearchRequest& asked, const Question& question) {
-  if (asked.interval == 0) return;
-  const bool points = asked.command != "sweep" || !question.objectives.empty() || !question.histogram;
-  if (points && asked.rows.empty() && asked.shard.empty() && asked.state.empty()) return;
-  throw InputError({.id = "mlsysim.cli.169",
-                    .message = "histograms, shards, states and files of rows have no intervals",
-                    .key = "--interval",
-                    .found = fmt::format("--interval {}", asked.interval),
-                    .expected = "a sweep that lists its points, or a search in one process",
-                    .hint = "leave out --interval, or what divides the search; mlsysim explain takes "
-                            "--interval about one point"});
-}
 
 /// A search with the intervals of what it lists: of the best point by name, of several by "POINT.RESULT".
 std::string with_intervals_of(const ExploreAnswer& a, const AskedSpace& s, int level, std::string text,
@@ -319,12 +277,13 @@ Answer row_table(const AskedSpace& s, int level, const RenderOptions& options) {
   return {titled()};
 }
 
-/// Reads the state that explore() and merge() take from a state file, and refuses a file without one.
-std::string state_in(const Json& j, const std::string& path) {
-  if (!j.contains("state") || !j["state"].is_string())
-    refuse_state_file(path, kShardSchema, "no state in it");
-  return j["state"];
+void show_progress(const Progress& p) {
+  std::fprintf(stderr, "\r%5.1f %%  %.3g points/s  %.0f s left ", 100 * p.done / std::max(p.total, 1.0),
+               p.rate, p.seconds_left);
+  if (p.done >= p.total) std::fprintf(stderr, "\r%*s\r", 60, "");
 }
+
+}  // namespace
 
 Answer answer_of(const ExploreAnswer& a, const RenderOptions& options) {
   Answer out{render(a, options)};
@@ -341,97 +300,7 @@ Answer answer_of(const ExploreAnswer& a, const RenderOptions& options) {
   return out;
 }
 
-void show_progress(const Progress& p) {
-  std::fprintf(stderr, "\r%5.1f %%  %.3g points/s  %.0f s left ", 100 * p.done / std::max(p.total, 1.0),
-               p.rate, p.seconds_left);
-  if (p.done >= p.total) std::fprintf(stderr, "\r%*s\r", 60, "");
-}
-
-constexpr std::string_view kRanks = "mpi";  // the shard of --mpi: that of the rank
-
-/// Refuses a search that MPI ranks cannot share, before they begin.
-void check_ranks(const SearchRequest& asked, const AskedSpace& s, int size) {
-  constexpr Fault kUnshared{.id = "mlsysim.cli.164", .message = "ranks cannot share this search"};
-  if (!asked.rows.empty()) return;  // rank 0 writes, and has the state
-  if (s.question.objectives.empty() && !s.question.histogram)
-    throw InputError(
-        kUnshared.with({.key = "--mpi",
-                        .found = "a sweep that lists every point",
-                        .expected = "objectives, --histogram or --rows FILE",
-                        .hint = "add --minimize or --maximize, or write the points with --rows"}));
-  if (size > 1 && !asked.state.empty() && asked.state.find("{shard}") == std::string::npos)
-    throw InputError(kUnshared.with({.key = "--state",
-                                     .found = fmt::format("one file for {} ranks", size),
-                                     .expected = "a name with {shard}",
-                                     .hint = "e.g. --state 'part-{shard}.json'"}));
-  if (asked.strategy == "gradient" || asked.strategy == "evolutionary")
-    throw InputError(kUnshared.with({.key = "--strategy",
-                                     .found = asked.strategy,
-                                     .expected = "exhaustive or branch-and-bound",
-                                     .hint = "leave --strategy out"}));
-  if (asked.strategy == "branch-and-bound" && !asked.state.empty())
-    throw InputError(kUnshared.with({.key = "--state",
-                                     .found = "--state of a search by bounds",
-                                     .expected = "an exhaustive search",
-                                     .hint = "leave --state or --strategy out"}));
-}
-
-/// The answer of workers that shared the best value. What they looked at hangs on when they heard of each
-/// other, so that it is said beside the answer.
-Answer shared_answer(const AskedSpace& s, const BoundedPart& best, std::string_view who,
-                     const RenderOptions& options) {
-  auto out = answer_of(bounded_answer(*s.space, s.question, best), options);
-  out.diagnostics +=
-      fmt::format("mlsysim: {} bounded {} boxes and evaluated {} points\n", who, best.boxes, best.evaluated);
-  return out;
-}
-
-/// The state of every rank joined two by two; the answer is that of rank 0.
-Answer joined_on_ranks(const AskedSpace& s, const ExploreAnswer& own, const RenderOptions& options) {
-  const auto& r = ranks();
-  if (!own.complete) refuse_interrupted_rank(fmt::format("{} of {} points", own.covered, own.total));
-  const auto whole = joined_over_ranks(r, own.state, [&](const std::string& a, const std::string& b) {
-    const std::vector<std::string> both{a, b};
-    return join_states(*s.space, s.question, both);
-  });
-  if (r.rank != 0) return {};
-  const std::vector<std::string> one{whole};
-  return answer_of(merge(*s.space, s.question, one), options);
-}
-
-/// The search of one process, or of one rank.
-Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given,
-                   const RenderOptions& options, Observed& observed) {
-  SearchRequest asked = as_given;
-  const bool mpi = asked.shard == kRanks;
-  if (mpi) {
-    check_ranks(asked, space_asked(request, asked), ranks().size);
-    // Rows are one file, which rank 0 writes.
-    asked.shard = asked.rows.empty() ? fmt::format("{}/{}", ranks().rank + 1, ranks().size) : std::string();
-  }
-  const Shard shard = shard_of(asked.shard);
-  // Tasks that share a command line have files of their own.
-  for (auto* file : {&asked.state, &asked.rows})
-    if (const auto at = file->find("{shard}"); at != std::string::npos)
-      file->replace(at, 7, fmt::format("{}", shard.k));
-  auto s = space_asked(request, asked);
-  if (asked.command == "sweep" && s.question.objectives.empty() && s.question.show.empty())
-    s.question.show = usual_results(s.space->sample().entry.results);
-  check_interval(asked, s.question);
-  const InterruptScope listening;
-  const Json head = request_json(request, asked);
-  if (!asked.rows.empty())
-    return write_rows(*s.space, s.question, head, asked, mpi ? &ranks() : nullptr, interrupted, options);
-  const bool shares = !mpi && !asked.shard.empty() && asked.strategy == "branch-and-bound";
-  const bool resumes = !shares && goes_on_from_state(asked);
-  std::optional<files::Lock> lock;
-  if (!asked.state.empty() && !shares) lock.emplace(asked.state);
-  if (asked.command == "sweep" && s.question.objectives.empty() && s.question.histogram == std::nullopt &&
-      asked.shard.empty() && asked.state.empty()) {
-    auto rows = row_table(s, asked.interval, options);
-    observed.swept(s.space->title(), static_cast<double>(s.space->size()));
-    return rows;
-  }
+ExploreOptions explore_options(const SearchRequest& asked, const AskedSpace& s, Observed& observed) {
   ExploreOptions how;
   how.strategy = *choice_of<Strategy>(asked.strategy);
   how.threads = asked.threads;
@@ -441,37 +310,45 @@ Answer search_here(const ScenarioRequest& request, const SearchRequest& as_given
   how.progress = observed.progress(s.space->title(), ::isatty(STDERR_FILENO) != 0
                                                          ? std::function<void(const Progress&)>(show_progress)
                                                          : nullptr);
-  if (shares) return bounded_with_states(s, how, asked, as_given.state, head, options);
-  if (mpi && how.strategy == Strategy::branch_and_bound) {
-    const auto all = bounded_on_ranks(s, how);
-    return all ? shared_answer(s, *all, fmt::format("{} ranks", ranks().size), options) : Answer{};
-  }
-  how.shard = shard.k;
-  how.shards = shard.n;
-  if (resumes) how.resume = state_in(read_state_file(asked.state, kShardSchema), asked.state);
-  if (!asked.state.empty())
-    how.checkpoint = [&](const std::string& state) {
-      replace_state_file(asked.state, {{"schema", kShardSchema}, {"request", head}, {"state", state}});
-    };
-  const auto question = asked.command == "pareto" ? pareto : asked.command == "optimize" ? optimize : explore;
-  const auto answer = question(*s.space, s.question, how);
-  observed.swept(s.space->title(), static_cast<double>(s.space->size()));
-  if (mpi) return joined_on_ranks(s, answer, options);
-  auto out = answer_of(answer, options);
-  if (!s.said.empty()) out.diagnostics.insert(0, fmt::format("mlsysim: {}\n", s.said));
-  if (asked.interval > 0)
-    out.payload = with_intervals_of(answer, s, asked.interval, std::move(out.payload), options);
-  return out;
+  return how;
 }
 
-}  // namespace
+ExploreAnswer explored(const AskedSpace& s, const SearchRequest& asked, const ExploreOptions& how,
+                       Observed& observed) {
+  const auto question = asked.command == "pareto" ? pareto : asked.command == "optimize" ? optimize : explore;
+  auto answer = question(*s.space, s.question, how);
+  observed.swept(s.space->title(), static_cast<double>(s.space->size()));
+  return answer;
+}
 
 Answer search(const ScenarioRequest& request, const SearchRequest& asked, const RenderOptions& options) {
+  const bool divided = !asked.shard.empty() || !asked.state.empty() || asked.resume || !asked.rows.empty();
+  const bool lists = asked.command == "sweep" && asked.minimize.empty() && asked.maximize.empty();
+  if (asked.interval > 0 && (divided || (lists && !asked.histogram.empty())))
+    throw InputError({.id = "mlsysim.cli.169",
+                      .message = "histograms, shards, states and files of rows have no intervals",
+                      .key = "--interval",
+                      .found = fmt::format("--interval {}", asked.interval),
+                      .expected = "a sweep that lists its points, or a search in one process",
+                      .hint = "leave out --interval, or what divides the search; mlsysim explain takes "
+                              "--interval about one point"});
+  const InterruptScope listening;
+  if (divided) return divided_search(request, asked, options);
   Observed observed;
-  const auto here = [&] {
-    return observed.around([&] { return search_here(request, asked, options, observed); });
-  };
-  return asked.shard == kRanks ? on_ranks(here) : here();
+  return observed.around([&] {
+    const auto s = space_asked(request, asked);
+    if (lists && asked.histogram.empty()) {
+      auto rows = row_table(s, asked.interval, options);
+      observed.swept(s.space->title(), static_cast<double>(s.space->size()));
+      return rows;
+    }
+    const auto answer = explored(s, asked, explore_options(asked, s, observed), observed);
+    auto out = answer_of(answer, options);
+    if (!s.said.empty()) out.diagnostics.insert(0, fmt::format("mlsysim: {}\n", s.said));
+    if (asked.interval > 0)
+      out.payload = with_intervals_of(answer, s, asked.interval, std::move(out.payload), options);
+    return out;
+  });
 }
 
 Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchRequest asked,
@@ -499,36 +376,6 @@ Answer sweep(const SweepRequest& request, ScenarioRequest scenario, SearchReques
     axes.push_back(fmt::format("precision={}", fmt::join(request.precisions, ",")));
   asked.axes.insert(asked.axes.begin(), axes.begin(), axes.end());
   return search(scenario, asked, options);
-}
-
-Answer merge_states(const std::vector<std::string>& paths, const RenderOptions& options) {
-  std::vector<std::string> states;
-  ScenarioRequest request;
-  SearchRequest asked;
-  Json head;
-  const bool bounded = is_bounded_state(paths.front());
-  const auto schema = bounded ? kBoundedSchema : kShardSchema;
-  for (const auto& path : paths) {
-    const Json j = read_state_file(path, schema);
-    if (head.is_null())
-      head = j.at("request");
-    else if (head != j.at("request"))
-      throw InputError({.id = "mlsysim.cli.078",
-                        .message = "the shards answer different questions",
-                        .key = path,
-                        .found = detail::json_text(j.at("request")),
-                        .expected = detail::json_text(head)});
-    if (!bounded) states.push_back(state_in(j, path));
-  }
-  try {
-    request_from(head, request, asked);
-  } catch (const Json::exception& e) {
-    refuse_state_file(paths.front(), schema, e.what());
-  }
-  const auto s = space_asked(request, asked);
-  if (bounded)
-    return shared_answer(s, merged_bounds(s, paths), fmt::format("{} workers", paths.size()), options);
-  return answer_of(merge(*s.space, s.question, states), options);
 }
 
 }  // namespace mlsysim::cli

@@ -134,6 +134,7 @@ Program::Program(std::vector<std::string> words)
   explore_commands();
   size_commands();
   search_commands();
+  divided_commands();
   pipeline_commands();
   small_commands();
   plugin_commands();

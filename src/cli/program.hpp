@@ -104,6 +104,7 @@ class Program {
   void uncertainty_command();
   void compare_command();
   void search_commands();
+  void divided_commands();
   void search_options(CLI::App& app);
   void plugin_commands();
   void support_command();
@@ -158,7 +159,6 @@ class Program {
   LaunchRequest launch_;
   CourseRequest course_;
   ReportRequest report_;
-  SubmitRequest submit_;
   ProgramRequest program_;
   TrafficRequest traffic_;
   std::string first_, second_, form_ = "text", write_, check_;

@@ -269,27 +269,6 @@ void Program::search_commands() {
       "  mlsysim pareto plan.yaml --axis hardware=H100,H200 --axis batch_size=1..64*2 --minimize itl "
       "--maximize "
       "token_throughput");
-  auto* m = command(app_, "merge", "Join the parts of a search into one answer",
-                    "Examples:\n  mlsysim merge part1.json part2.json part3.json\n"
-                    "  mlsysim merge part1.json part2.json part3.json -o json",
-                    [this] { return merge_states(paths_, render_); });
-  demand(*m, "FILE", paths_, "state files of all shards, in any order");
-  auto* j = command(
-      app_, "submit", "Write the script that runs a search as a job array",
-      "Examples:\n  mlsysim submit --slurm --shards 64 --folder run -- optimize Llama3_70B H100 "
-      "--accelerators 8 \\\n"
-      "    --axis batch_size=1..512 --axis tp_size=1,2,4,8 --minimize cost_per_token > submit.sh && sh "
-      "submit.sh\n"
-      "  mlsysim submit --slurm --shards 8 --folder run -- pareto Llama3_8B H100 --axis batch_size=1..64 "
-      "--minimize itl --maximize token_throughput\n"
-      "A task that is started again goes on from its state. Nothing is submitted before the script is run.",
-      [this] { return submit_script(submit_); });
-  j->add_flag("--slurm", submit_.slurm, "for Slurm")->required();
-  offer(*j, "--shards", submit_.shards, "tasks of the array", "N")->required();
-  offer(*j, "--folder", submit_.folder, "of states and the answer (default: mlsysim-run)", "DIR");
-  offer(*j, "--sbatch", submit_.options, "an option for sbatch, such as --partition=cpu; may be repeated",
-        "OPTION");
-  demand(*j, "WORDS", submit_.words, "the search: sweep, optimize or pareto and its words, behind --");
 }
 
 }  // namespace mlsysim::cli

@@ -25,7 +25,11 @@ ABSENT = {
     "launches": [["import", "vllm serve x"], ["fit", "plan.yaml"]],
     "traffic": [["traffic", "show", "a.jsonl"], ["eval", "Llama3_8B", "H100", "--traffic-file", "a.jsonl"]],
     "sizing": [["size", "Llama3_8B", "--on", "H100"], ["decide", "Llama3_8B", "--on", "H100,A100"], ["claim", "x"]],
-    "ops": [["ci", "run", "a.yaml"], ["compile", "ingest", "a"], ["watch", "http://a"]],
+    "ops": [
+        ["ci", "run", "a.yaml"], ["compile", "ingest", "a"], ["watch", "http://a"], ["merge", "a.json"], ["submit", "--slurm"],
+        ["optimize", "Llama3_8B", "H100", "--state", "a.json"], ["sweep", "Llama3_8B", "H100", "--rows", "a.csv"],
+        ["uncertainty", "Llama3_8B", "H100", "itl", "--mpi"],
+    ],
     "validation": [["validate"], ["calibrate", "--device", "H100"], ["measure", "--plan"]],
     "plots": [["plot", "roofline", "H100"], ["report", "Llama3_8B", "H100"]],
     "plugins": [["plugin", "list"], ["support"]],

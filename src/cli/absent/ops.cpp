@@ -2,7 +2,7 @@
 
 #include "absent.hpp"
 
-#include "../observed.hpp"
+#include "../divided_search.hpp"
 #include "../schemas.hpp"
 
 #include <cstdlib>
@@ -27,6 +27,15 @@ void Program::ci_commands() {
   absent_command("ci", "ops");
   absent_command("watch", "ops");
 }
+
+void Program::divided_commands() {
+  absent_command("merge", "ops");
+  absent_command("submit", "ops");
+}
+Answer divided_search(const ScenarioRequest&, const SearchRequest&, const RenderOptions&) {
+  refuse_absent("a search with --shard, --state, --rows or --mpi", "ops");
+}
+Answer sampled_on_ranks(const std::function<Answer(const SharedSamples&)>&) { refuse_absent("--mpi", "ops"); }
 
 Answer Program::configuration(const CLI::App*) { refuse_absent("--print-config", "ops"); }
 void add_records(const ReportRequest& asked, ReportPage&) {

@@ -3,13 +3,9 @@
 
 #include "cli/child_process.hpp"
 #include "cli/command_agents.hpp"
-#include "cli/commands.hpp"
-#include "cli/observed.hpp"
+#include "cli/divided_search.hpp"
 #include "cli/output.hpp"
 #include "cli/program.hpp"
-#include "cli/ranks.hpp"
-#include "cli/search_bounds.hpp"
-#include "cli/search_files.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/model_graphs/model_path.hpp>
@@ -174,54 +170,13 @@ std::function<void(const Progress&)> Observed::progress(const std::string&,
 void Observed::swept(const std::string&, double) {}
 std::string Observed::sent() { return {}; }
 
-// A page is one process. Texts are taken by value, as where there are ranks that join them.
-const mlsysim_ranks& ranks() { throw SolverError(kAbsent.with({.found = "--mpi"})); }
-Answer on_ranks(const std::function<Answer()>&) { throw SolverError(kAbsent.with({.found = "--mpi"})); }
-// NOLINTNEXTLINE(performance-unnecessary-value-param)
-std::string joined_over_ranks(const mlsysim_ranks&, std::string,
-                              const std::function<std::string(const std::string&, const std::string&)>&) {
+// A page is one process, and a search in it is gone on with by nobody.
+void Program::divided_commands() {}
+Answer divided_search(const ScenarioRequest&, const SearchRequest&, const RenderOptions&) {
+  throw SolverError(kAbsent.with({.found = "--shard, --state, --rows or --mpi"}));
+}
+Answer sampled_on_ranks(const std::function<Answer(const SharedSamples&)>&) {
   throw SolverError(kAbsent.with({.found = "--mpi"}));
-}
-std::vector<double> numbers_of_ranks(const mlsysim_ranks&, const std::vector<double>&) {
-  throw SolverError(kAbsent.with({.found = "--mpi"}));
-}
-void refuse_interrupted_rank(const std::string&) { throw SolverError(kAbsent.with({.found = "--mpi"})); }
-std::optional<BoundedPart> bounded_on_ranks(const AskedSpace&, const ExploreOptions&) {
-  throw SolverError(kAbsent.with({.found = "--mpi"}));
-}
-
-// A search in a page is gone on with by nobody.
-Answer submit_script(const SubmitRequest&) { throw SolverError(kAbsent.with({.found = "a job array"})); }
-nlohmann::ordered_json read_state_file(const std::string& path, std::string_view) {
-  throw SolverError(kAbsent.with({.found = "the state '" + path + "'"}));
-}
-void refuse_state_file(const std::string& path, std::string_view, const std::string&) {
-  throw SolverError(kAbsent.with({.found = "the state '" + path + "'"}));
-}
-void replace_state_file(const std::string& path, const nlohmann::ordered_json&) {
-  throw SolverError(kAbsent.with({.found = "the state '" + path + "'"}));
-}
-bool goes_on_from_state(const SearchRequest& asked) {
-  if (!asked.state.empty()) throw SolverError(kAbsent.with({.found = "--state"}));
-  return false;
-}
-Shard shard_of(const std::string& text) {
-  if (!text.empty()) throw SolverError(kAbsent.with({.found = "--shard"}));
-  return {};
-}
-Answer bounded_with_states(const AskedSpace&, const ExploreOptions&, const SearchRequest&, const std::string&,
-                           const nlohmann::ordered_json&, const RenderOptions&) {
-  throw SolverError(kAbsent.with({.found = "--state"}));
-}
-bool is_bounded_state(const std::string& path) {
-  throw SolverError(kAbsent.with({.found = "the state '" + path + "'"}));
-}
-BoundedPart merged_bounds(const AskedSpace&, const std::vector<std::string>&) {
-  throw SolverError(kAbsent.with({.found = "--state"}));
-}
-Answer write_rows(const Space&, const Question&, const nlohmann::ordered_json&, const SearchRequest&,
-                  const mlsysim_ranks*, const std::atomic<bool>&, const RenderOptions&) {
-  throw SolverError(kAbsent.with({.found = "--rows"}));
 }
 
 }  // namespace cli

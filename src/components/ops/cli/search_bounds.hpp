@@ -2,7 +2,7 @@
 // Branch and bound of several processes that share the best value: ranks of mpirun, or tasks of a job array
 // that read each other's states.
 
-#include "questions.hpp"
+#include "cli/questions.hpp"
 
 #include <mlsysim/explore/search/parts.hpp>
 

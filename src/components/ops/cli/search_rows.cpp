@@ -1,7 +1,8 @@
 // Every point of a space as a line of a file.
 
-#include "output.hpp"
 #include "row_text.hpp"
+
+#include "cli/output.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/files/detail/seal.hpp>

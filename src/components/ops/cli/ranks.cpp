@@ -1,6 +1,6 @@
 #include "ranks.hpp"
 
-#include "output.hpp"
+#include "cli/output.hpp"
 
 #include <mlsysim/units/error.hpp>
 

@@ -2,7 +2,7 @@
 // Processes of mpirun that work on one search. The library of MPI is in a component of its own, which is
 // opened when it is asked for, so that the program starts without it.
 
-#include "commands.hpp"
+#include "cli/commands.hpp"
 #include "mpi/ranks_interface.hpp"
 
 #include <functional>

@@ -1,6 +1,6 @@
 // Scripts that submit a search to a scheduler. The scheduler is theirs; shards, states and merging are ours.
 
-#include "commands.hpp"
+#include "commands_divided.hpp"
 
 #include <mlsysim/units/detail/quoted.hpp>
 
