@@ -11,14 +11,14 @@ function(mlsysim_alone folder)
 endfunction()
 
 # mlsysim_part(<part> TARGET <name> HEADERS <file>... ROOMS <room>... [BELOW <folder>] [KERNELS <file>...]
-#              [PUBLIC <library>...] [PRIVATE <library>...])
+#              [WITHOUT <file>...] [PUBLIC <library>...] [PRIVATE <library>...])
 #
 # The library of the rooms, with the headers of include/mlsysim that lie in no room. KERNELS are compiled with the flags of
-# mlsysim_kernel_sources(). Programs of a room lie in its folder `tool`, its commands in `cli`: neither is part of the library. The
+# mlsysim_kernel_sources(), those of WITHOUT are left out. Programs of a room lie in its folder `tool`, its commands in `cli`: neither is part of the library. The
 # rooms of components lie BELOW src/components, their headers beside the others. PRIVATE libraries that
 # are header-only should be wrapped in $<BUILD_INTERFACE:>, so that users need not find them.
 function(mlsysim_part part)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGET;BELOW" "HEADERS;ROOMS;KERNELS;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGET;BELOW" "HEADERS;ROOMS;KERNELS;WITHOUT;PUBLIC;PRIVATE")
   mlsysim_kernel_sources(${arg_KERNELS})
   add_library(${arg_TARGET} ${arg_KERNELS})
   set(include ${PROJECT_SOURCE_DIR}/include)
@@ -30,7 +30,7 @@ function(mlsysim_part part)
     list(APPEND headers ${found})
     file(GLOB_RECURSE sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${arg_BELOW}${room}/*.cpp)
     list(FILTER sources EXCLUDE REGEX "^${arg_BELOW}${room}/(tool|cli)/")
-    list(REMOVE_ITEM sources ${arg_KERNELS})
+    list(REMOVE_ITEM sources ${arg_KERNELS} ${arg_WITHOUT})
     target_sources(${arg_TARGET} PRIVATE ${sources})
     string(REPLACE "/" "_" name ${room})
     # Groups of nearly equal length. Files with flags of their own are left out by CMake itself.

@@ -20,6 +20,7 @@ ROOMS = ("units scalars reflect tape physics specs lowering resolver_api timing 
          "components/model_files components/launch components/request_trace components/sizing components/plot").split()
 LEFT_OUT = {f"{folder}/{name}.cpp" for folder, names in {
     "files": "write",
+    "explore": "search/gradient_search search/local_optimizer search/evolutionary_search",
     "cli": "main complete zoo_templates run_program process child_process print_html command_agents observed plugin_exit absent_commands",
     "components/plot": "librsvg measured_points nearest_rows report_forms report_page"}.items() for name in names.split()}
 

@@ -5,13 +5,11 @@
 
 #include <fmt/format.h>
 
-#ifdef MLSYSIM_HAS_PAGMO
 #include <pagmo/algorithm.hpp>
 #include <pagmo/algorithms/nsga2.hpp>
 #include <pagmo/algorithms/sga.hpp>
 #include <pagmo/population.hpp>
 #include <pagmo/problem.hpp>
-#endif
 
 #include <algorithm>
 #include <chrono>
@@ -19,16 +17,6 @@
 #include <unordered_map>
 
 namespace mlsysim::detail {
-
-std::string no_evolution(const Question& question, const ExploreOptions& options) {
-  if (question.objectives.empty()) return "a search by generations needs an objective";
-  if (question.histogram) return "a histogram needs every point";
-  if (options.shards != 1 || !options.resume.empty() || options.checkpoint)
-    return "shards and restarts belong to an exhaustive search";
-  return {};
-}
-
-#ifdef MLSYSIM_HAS_PAGMO
 
 namespace {
 
@@ -178,10 +166,15 @@ void polish(Grid& grid) {
   }
 }
 
-}  // namespace
+std::string obstacle_of(const Space&, const Question& question, const ExploreOptions& options) {
+  if (question.objectives.empty()) return "a search by generations needs an objective";
+  if (question.histogram) return "a histogram needs every point";
+  if (options.shards != 1 || !options.resume.empty() || options.checkpoint)
+    return "shards and restarts belong to an exhaustive search";
+  return {};
+}
 
-SearchResult evolutionary_search(const Space& space, const Question& question,
-                                 const ExploreOptions& options) {
+ExploreAnswer run(const Space& space, const Question& question, const ExploreOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   auto grid = std::make_shared<Grid>(space, question, options);
   const bool several = grid->objectives() > 1;
@@ -217,20 +210,27 @@ SearchResult evolutionary_search(const Space& space, const Question& question,
       if (!several) polish(*grid);
     }
   }
-  auto out = std::move(grid->result);
-  out.next = space.size();
-  out.complete = options.cancel == nullptr || !options.cancel->load();
-  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  return out;
+  auto found = std::move(grid->result);
+  found.next = space.size();
+  found.complete = options.cancel == nullptr || !options.cancel->load();
+  found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  auto answer = write_answer(space, question, found);
+  const double seen = answer.evaluated + answer.skipped;
+  if (answer.complete && seen < answer.total) {
+    answer.exactness = Exactness::heuristic;
+    answer.covered = seen;
+  }
+  answer.method = fmt::format(
+      "pagmo2: generations of 64 points ({}), seed {}; good points of the grid, not proven the best",
+      several ? "NSGA-II" : "genetic algorithm, then neighbours", options.seed);
+  return answer;
 }
 
-bool evolution_built() { return true; }
+}  // namespace
 
-#else
-
-bool evolution_built() { return false; }
-SearchResult evolutionary_search(const Space&, const Question&, const ExploreOptions&) { return {}; }
-
-#endif
+const HeuristicSearch* evolutionary_search() {
+  static constexpr HeuristicSearch search{obstacle_of, run};
+  return &search;
+}
 
 }  // namespace mlsysim::detail

@@ -1,7 +1,6 @@
 #include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/explore/search/parts.hpp>
 
-#include "explore/search/local_optimizer.hpp"
 #include "explore/search/search.hpp"
 
 #include <mlsysim/files/detail/seal.hpp>
@@ -143,10 +142,19 @@ SearchResult from_state(const Json& j, const Space& space, const Question& q, st
        .hint = fmt::format("install {} and configure the build again ({}=ON)", package, option)});
 }
 
+bool is_heuristic(Strategy strategy) {
+  return strategy == Strategy::gradient || strategy == Strategy::evolutionary;
+}
+
+const detail::HeuristicSearch* heuristic(Strategy strategy) {
+  return strategy == Strategy::gradient ? detail::gradient_search() : detail::evolutionary_search();
+}
+
 /// Gradient and evolutionary: what they cannot answer, and what is not there.
-void check_heuristic(const Space& space, const Question& question, const ExploreOptions& options) {
+ExploreAnswer heuristic_answer(const Space& space, const Question& question, const ExploreOptions& options) {
   const bool gradient = options.strategy == Strategy::gradient;
-  if (!is_built(options.strategy))
+  const auto* search = heuristic(options.strategy);
+  if (search == nullptr)
     gradient ? not_built(options.strategy, "NLopt", "libnlopt-dev", "MLSYSIM_WITH_NLOPT")
              : not_built(options.strategy, "pagmo2", "libpagmo-dev", "MLSYSIM_WITH_PAGMO");
   if (options.evaluations < 100 || options.evaluations > 1000000000)
@@ -155,8 +163,7 @@ void check_heuristic(const Space& space, const Question& question, const Explore
                       .key = "evaluations",
                       .found = fmt::format("{}", options.evaluations),
                       .expected = "100 to 1e9"});
-  const std::string obstacle =
-      gradient ? detail::no_gradient(space, question, options) : detail::no_evolution(question, options);
+  const std::string obstacle = search->obstacle(space, question, options);
   if (!obstacle.empty())
     throw SolverError({.id = "mlsysim.explore.054",
                        .message = fmt::format("the {} search cannot answer this", name_of(options.strategy)),
@@ -164,6 +171,7 @@ void check_heuristic(const Space& space, const Question& question, const Explore
                        .expected = gradient ? "one objective over a law, and an axis over a continuous number"
                                             : "objectives over a whole space",
                        .hint = "use another strategy"});
+  return search->run(space, question, options);
 }
 
 /// Whether the answer says that nothing is feasible, about all points of a space that can be swept again.
@@ -176,10 +184,7 @@ bool wants_conflict(const Space& space, const ExploreAnswer& a) {
 
 }  // namespace
 
-bool is_built(Strategy strategy) {
-  if (strategy == Strategy::gradient) return !detail::local_optimizer().empty();
-  return strategy != Strategy::evolutionary || detail::evolution_built();
-}
+bool is_built(Strategy strategy) { return !is_heuristic(strategy) || heuristic(strategy) != nullptr; }
 
 std::string digest_of(const Space& space, const Question& question) {
   std::string text = space.fingerprint() + question_text(question);
@@ -193,20 +198,10 @@ ExploreAnswer explore(const Space& space, const Question& question, const Explor
   const std::size_t constraints = detail::constraint_texts(question, space.sample().entry).size();
   const std::string digest = digest_of(space, question);
   const auto range = shard_range(space.size(), options.shard, options.shards);
-  if (options.strategy == Strategy::gradient || options.strategy == Strategy::evolutionary) {
-    check_heuristic(space, question, options);
-    if (options.strategy == Strategy::gradient) return detail::gradient_search(space, question, options);
-    auto answer =
-        detail::write_answer(space, question, detail::evolutionary_search(space, question, options));
-    const double seen = answer.evaluated + answer.skipped;
-    if (answer.complete && seen < answer.total) {
-      answer.exactness = Exactness::heuristic;
-      answer.covered = seen;
-    }
-    answer.method = fmt::format(
-        "pagmo2: generations of 64 points ({}), seed {}; good points of the grid, not proven the best",
-        question.objectives.size() > 1 ? "NSGA-II" : "genetic algorithm, then neighbours", options.seed);
-    if (wants_conflict(space, answer)) answer.conflict = detail::conflict_of(space, question);
+  if (is_heuristic(options.strategy)) {
+    auto answer = heuristic_answer(space, question, options);
+    if (options.strategy == Strategy::evolutionary && wants_conflict(space, answer))
+      answer.conflict = detail::conflict_of(space, question);
     return answer;
   }
   const std::string obstacle = detail::no_bounds(space, question, options);

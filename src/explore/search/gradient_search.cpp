@@ -1,5 +1,5 @@
-// Search by slopes: axes over continuous numbers become variables between their ends, all others are
-// enumerated.
+// Search by slopes, where NLopt was found (MLSYSIM_WITH_NLOPT): axes over continuous numbers become variables
+// between their ends, all others are enumerated.
 
 #include "explore/search/local_optimizer.hpp"
 #include "explore/search/search.hpp"
@@ -392,9 +392,7 @@ class GradientSearcher {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace
-
-std::string no_gradient(const Space& space, const Question& question, const ExploreOptions& options) {
+std::string obstacle_of(const Space& space, const Question& question, const ExploreOptions& options) {
   if (question.objectives.size() != 1) return "a search by slopes needs one objective";
   if (question.top != 1) return "a search by slopes keeps the best point only";
   if (question.histogram) return "a histogram needs every point";
@@ -410,10 +408,17 @@ std::string no_gradient(const Space& space, const Question& question, const Expl
   return {};
 }
 
-ExploreAnswer gradient_search(const Space& space, const Question& question, const ExploreOptions& options) {
+ExploreAnswer run(const Space& space, const Question& question, const ExploreOptions& options) {
   GradientSearcher search(space, question, options);
   search.run();
   return search.answer();
+}
+
+}  // namespace
+
+const HeuristicSearch* gradient_search() {
+  static constexpr HeuristicSearch search{obstacle_of, run};
+  return &search;
 }
 
 }  // namespace mlsysim::detail

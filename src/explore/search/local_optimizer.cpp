@@ -2,16 +2,12 @@
 
 #include "explore/search/local_optimizer.hpp"
 
-#ifdef MLSYSIM_HAS_NLOPT
 #include <nlopt.h>
-#endif
 
 #include <algorithm>
 #include <memory>
 
 namespace mlsysim::detail {
-
-#ifdef MLSYSIM_HAS_NLOPT
 
 namespace {
 
@@ -88,13 +84,5 @@ void improve(const SmoothProblem& problem, std::vector<double> start, std::size_
   run(NLOPT_LD_SLSQP, problem, start, n_at_most, n_equal, n_equal > 0 ? evaluations : evaluations / 2);
   if (n_equal == 0) run(NLOPT_LD_CCSAQ, problem, start, n_at_most, n_equal, evaluations - evaluations / 2);
 }
-
-#else
-
-std::string local_optimizer() { return {}; }
-// NOLINTNEXTLINE(performance-unnecessary-value-param): the other one takes it over
-void improve(const SmoothProblem&, std::vector<double>, std::size_t, std::size_t, std::size_t) {}
-
-#endif
 
 }  // namespace mlsysim::detail

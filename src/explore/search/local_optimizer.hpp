@@ -20,7 +20,7 @@ struct SmoothValues {
 };
 using SmoothProblem = std::function<const SmoothValues&(std::span<const double>)>;
 
-/// Name and version of the library; empty where this build has none.
+/// Name and version of the library.
 [[nodiscard]] std::string local_optimizer();
 /// Calls `problem` at better and better points from `start`, at most `evaluations` times. The problem keeps
 /// what it likes. Values that are no numbers must not come out of it.

@@ -28,18 +28,17 @@ struct SearchResult {
 [[nodiscard]] std::string no_bounds(const Space& space, const Question& question,
                                     const ExploreOptions& options);
 
+/// A strategy that needs a library and proves nothing.
+struct HeuristicSearch {
+  /// Why the strategy cannot answer a question; empty when it can.
+  std::string (*obstacle)(const Space& space, const Question& question, const ExploreOptions& options);
+  ExploreAnswer (*run)(const Space& space, const Question& question, const ExploreOptions& options);
+};
 /// Better and better points between the values of the axes; the best one, or the best sample of the grid.
-[[nodiscard]] ExploreAnswer gradient_search(const Space& space, const Question& question,
-                                            const ExploreOptions& options);
-/// Generations of points of the grid.
-[[nodiscard]] SearchResult evolutionary_search(const Space& space, const Question& question,
-                                               const ExploreOptions& options);
-/// Whether pagmo2 was found when this was built.
-[[nodiscard]] bool evolution_built();
-/// Why these strategies cannot answer a question; empty when they can.
-[[nodiscard]] std::string no_gradient(const Space& space, const Question& question,
-                                      const ExploreOptions& options);
-[[nodiscard]] std::string no_evolution(const Question& question, const ExploreOptions& options);
+/// Null where NLopt was not found (no_gradient.cpp).
+[[nodiscard]] const HeuristicSearch* gradient_search();
+/// Generations of points of the grid. Null where pagmo2 was not found (no_evolution.cpp).
+[[nodiscard]] const HeuristicSearch* evolutionary_search();
 
 /// Which constraints exclude each other, over every point of a space without a feasible one.
 [[nodiscard]] Conflict conflict_of(const Space& space, const Question& question);
