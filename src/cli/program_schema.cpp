@@ -5,6 +5,7 @@
 #include "program.hpp"
 
 #include <mlsysim/units/detail/json_text.hpp>
+#include <mlsysim/units/detail/lower.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -71,10 +72,7 @@ bool is_flag(const CLI::Option& option) { return option.get_items_expected_max()
 /// The name of an argument: that of its long option, or of its place.
 std::string key_of(const CLI::Option& option) {
   if (!option.get_lnames().empty()) return option.get_lnames().front();
-  std::string out = option.get_positional() ? option.get_single_name() : option.get_name();
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
+  return detail::lower(option.get_positional() ? option.get_single_name() : option.get_name());
 }
 
 std::string_view place_words(Place place) {

@@ -3,6 +3,7 @@
 #include <mlsysim/engine/detail/model_name.hpp>
 
 #include <mlsysim/engine/field_input.hpp>
+#include <mlsysim/units/detail/lower.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -266,8 +267,7 @@ ModelName model_of(std::string_view name, const Zoo& zoo, bool gguf) {
   }
   if (found == nullptr) {
     const auto line = own.find('_');
-    std::string publisher(own.substr(0, line == std::string_view::npos ? 0 : line));
-    for (char& c : publisher) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const auto publisher = detail::lower(own.substr(0, line == std::string_view::npos ? 0 : line));
     return any_of(publisher, kPublishers) ? model_of(own.substr(line + 1), zoo, gguf) : ModelName{};
   }
   const auto all = parts_of(name);

@@ -1,4 +1,5 @@
 #include <mlsysim/specs/device_name.hpp>
+#include <mlsysim/units/detail/lower.hpp>
 
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -306,11 +307,9 @@ DeviceSlice slice_of(const HardwareNode& device, const PartitionProfile& profile
 }  // namespace
 
 std::optional<DeviceSlice> slice_called(const Zoo& zoo, std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const auto profile = std::string(profile_in(lower));
+  std::string rest = detail::lower(text);
+  const auto profile = std::string(profile_in(rest));
   if (profile.empty()) return std::nullopt;
-  std::string rest = lower;
   rest.erase(rest.find(profile), profile.size());
   for (const std::string_view word : {"mig", "+me", "nvidia.com/"})
     if (const auto at = rest.find(word); at != std::string::npos) rest.erase(at, word.size());

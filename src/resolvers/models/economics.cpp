@@ -3,12 +3,10 @@
 #include <mlsysim/resolvers/detail/settle.hpp>
 #include <mlsysim/resolvers/models/sustainability.hpp>
 #include <mlsysim/timing/views.hpp>
+#include <mlsysim/units/detail/lower.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <cctype>
 
 namespace mlsysim {
 namespace {
@@ -44,10 +42,7 @@ Environment environment_of(const EconomicsModel::Inputs& in, const Conventions& 
 /// Price of electricity on a grid: the industrial price of its state where the zoo has one, else the
 /// convention.
 MoneyPerEnergy<> electricity_price(std::string_view grid, const Conventions& c, Notes& notes) {
-  std::string state(grid.substr(0, grid.find('_')));
-  std::transform(state.begin(), state.end(), state.begin(),
-                 [](unsigned char x) { return static_cast<char>(std::tolower(x)); });
-  const std::string name = "electricity." + state + "_industrial";
+  const auto name = "electricity." + detail::lower(grid.substr(0, grid.find('_'))) + "_industrial";
   if (const auto* known = standard_zoo().find<ScalarFigure>(name)) {
     const auto price = known->quantity<dim::money_per_energy>();
     notes.assume("kwh_price", price, name);
