@@ -18,6 +18,7 @@
 #include <mlsysim/explore/search/parts.hpp>
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/pipeline/sweep_callbacks.hpp>
+#include <mlsysim/plot/explanation_forms.hpp>
 #include <mlsysim/plugin/host.hpp>
 #include <mlsysim/report/explanation_report.hpp>
 #include <mlsysim/report/explore_report.hpp>

@@ -1,6 +1,7 @@
 #pragma once
 /// Running a program to its end, without a shell.
 
+#include <sys/types.h>
 #include <string>
 #include <vector>
 
@@ -11,17 +12,12 @@ struct Ended {
   int status = 0;   ///< exit code; 127 where there is none of that name
   int signal = 0;   ///< that ended it
   std::string out;  ///< of standard output
-  std::string err;  ///< of standard error, or with `out` where both were asked for together
+  std::string err;  ///< of standard error
 };
 
-/// Where standard error of a child goes: into Ended::err (`apart`), or to our standard error (`shown`).
-enum class Errors : std::uint8_t { apart, shown };
-
-/// Runs a program to its end. `shown`: what it prints on standard error goes to ours.
-[[nodiscard]] Ended run_child(std::vector<std::string> words, Errors errors = Errors::apart);
-
-/// Runs a program to its end and shows what it prints, on either stream, on our standard error. It is a group
-/// of processes of its own: Ctrl-C and SIGTERM reach it once, through us.
-[[nodiscard]] Ended run_shown(std::vector<std::string> words);
+/// Runs a program to its end.
+[[nodiscard]] Ended run_child(std::vector<std::string> words);
+/// Waits for the end of a process and says how it ended, without what it printed.
+[[nodiscard]] Ended ended_of(pid_t child);
 
 }  // namespace mlsysim::cli

@@ -1,4 +1,5 @@
 #include "divided_search.hpp"
+#include "output.hpp"
 
 #include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/explore/subject/explanation.hpp>
@@ -224,7 +225,7 @@ Answer explain_metric(ScenarioRequest request, const ExplainRequest& asked, cons
     for (auto& name : names) t.rows.push_back({std::move(name)});
     return {render(t, options)};
   }
-  if (asked.latex) return {to_latex(found, options.verbosity)};
+  if (asked.latex) return {latex_of(found, options.verbosity)};
   const auto unmeasured =
       built ? unmeasured_words(found.assumptions, machine_of(built->scenario)) : std::string();
   auto text = marked(render(found, options), {unmeasured}, options);

@@ -10,6 +10,11 @@
 #include <string_view>
 #include <vector>
 
+namespace mlsysim {
+struct Explanation;
+struct ReportPage;
+}  // namespace mlsysim
+
 namespace mlsysim::cli {
 
 /// A closed reader is noticed by the write, and Ctrl-C ends the process with 130.
@@ -40,6 +45,15 @@ struct Target {
 /// Prints a page to a file, as PDF: by Chromium, or by weasyprint, which draws no MathML.
 /// @param plain the page without MathML @throws SolverError where nothing here prints
 void print_html(const std::string& html, const std::string& plain, const std::string& file);
+
+/// The derivation of a number as LaTeX.
+[[nodiscard]] std::string latex_of(const Explanation& explanation, Verbosity verbosity);
+
+/// Puts what records of compilers say behind the pictures of a page. @param before records to compare them
+/// with
+/// @throws InputError for files that are no records
+void add_records(ReportPage& page, const std::vector<std::string>& records,
+                 const std::vector<std::string>& before);
 
 /// A table below its verdict: "FITS. 16 requests of 2048 tokens fit". Other formats than text have the table
 /// alone.

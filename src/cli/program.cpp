@@ -14,8 +14,6 @@
 
 namespace mlsysim::cli {
 
-/// BibTeX with version, and commit and date where the build knew them (citation.cpp).
-std::string citation();
 namespace {
 
 std::vector<std::string> option_names(const CLI::App* at) {
@@ -299,8 +297,8 @@ int Program::run() {
     answer = {innermost() == &app_ ? first_screen() : short_help(*innermost())};
   } catch (const CLI::CallForAllHelp&) {
     answer = {app_.help()};
-  } catch (const CallForCitation&) {
-    answer = {citation()};
+  } catch (const CallForText& call) {
+    answer = {call.text};
   } catch (const CLI::CallForVersion&) {
     answer = version(render_);
   } catch (const CLI::ParseError& error) {

@@ -1,11 +1,8 @@
 #pragma once
 // The command line as CLI11 sees it. Only the files program*.cpp and main.cpp include this.
 
-#include "command_picture.hpp"
 #include "command_resolver.hpp"
 #include "commands.hpp"
-#include "commands_course.hpp"
-#include "commands_size.hpp"
 #include "commands_traffic.hpp"
 #include "output.hpp"
 #include "plugins.hpp"
@@ -45,8 +42,10 @@ template <class T> CLI::Option* demand(CLI::App& app, const std::string& name, T
   return offer(app, name, to, std::move(about), "")->required();
 }
 
-/// Thrown by the option that asks how to cite the program.
-struct CallForCitation {};
+/// Thrown by an option that prints a text and runs nothing.
+struct CallForText {
+  std::string text;
+};
 
 /// The command line as CLI11 sees it, and what to do once it was read.
 class Program {
@@ -147,25 +146,17 @@ class Program {
   SearchRequest search_;
   UncertaintyRequest uncertainty_;
   CompareRequest compare_;
-  SizeRequest size_;
   PipelineRequest pipeline_;
   ResolverRunRequest resolver_;
-  ValidateRequest validate_;
-  CalibrateRequest calibrate_;
-  MeasureRequest measure_;
   CompareMeasuredRequest compare_measured_;
   MemoryRequest memory_;
-  PlotRequest plot_;
   LaunchRequest launch_;
-  CourseRequest course_;
-  ReportRequest report_;
   ProgramRequest program_;
   TrafficRequest traffic_;
   std::string first_, second_, form_ = "text", write_, check_;
   std::vector<std::string> paths_;
   bool yaml_ = false;
   PluginRequest plugins_;
-  SupportRequest support_;
   std::map<const CLI::App*, Command> commands_;
   std::map<const CLI::App*, std::vector<Place>> places_;
   std::map<const CLI::Option*, OptionValues> values_;

@@ -3,10 +3,7 @@
 #include "detail/json_value.hpp"
 
 #include <mlsysim/report/table.hpp>
-#include <mlsysim/tape/latex.hpp>
-#include <mlsysim/tape/mathml.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
-#include <mlsysim/units/detail/markup.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>
@@ -218,7 +215,8 @@ std::string derivation_title(const Explanation& e) {
   return fmt::format("{} = {}{}", e.result, shown(e), e.meaning.empty() ? "" : "   (" + e.meaning + ")");
 }
 
-/// Text above the laws: terms, or parameters and assumptions, then the values handed in.
+}  // namespace
+
 std::string head_of(const Explanation& e) {
   std::string out = e.terms ? e.terms() : std::string();
   const bool scenario = !e.figures.empty();
@@ -237,6 +235,8 @@ std::string head_of(const Explanation& e) {
   for (const auto& words : e.handed_in) out += fmt::format("  {}\n", words);
   return out;
 }
+
+namespace {
 
 std::string text_of(const Explanation& e, Verbosity verbosity) {
   return head_of(e) + "\nlaw by law\n" + to_text(e.derivation, repeats_of(verbosity));
@@ -281,17 +281,6 @@ std::string render(const Explanation& e, const RenderOptions& options) {
       return csv_of(e);
   }
   return text_of(e, options.verbosity);
-}
-
-std::string to_html(const Explanation& e, Verbosity verbosity) {
-  return fmt::format("<pre>{}</pre>\n<h4>Law by law</h4>\n{}", detail::markup_escaped(head_of(e)),
-                     to_mathml(e.derivation, repeats_of(verbosity)));
-}
-
-std::string to_latex(const Explanation& e, Verbosity verbosity) {
-  std::string out = fmt::format("% {}: {} = {}\n", e.subject, e.result, shown(e));
-  for (const auto& words : e.handed_in) out += fmt::format("% handed in: {}\n", words);
-  return out + to_latex(e.derivation, repeats_of(verbosity));
 }
 
 }  // namespace mlsysim

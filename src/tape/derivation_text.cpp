@@ -1,5 +1,4 @@
-#include "derivation_lines.hpp"
-
+#include <mlsysim/tape/detail/derivation_lines.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 #include <mlsysim/units/format.hpp>
 

@@ -31,7 +31,9 @@ ABSENT = {
         ["uncertainty", "Llama3_8B", "H100", "itl", "--mpi"],
     ],
     "validation": [["validate"], ["calibrate", "--device", "H100"], ["measure", "--plan"]],
-    "plots": [["plot", "roofline", "H100"], ["report", "Llama3_8B", "H100"]],
+    "plots": [
+        ["plot", "roofline", "H100"], ["report", "Llama3_8B", "H100"], ["explain", "Llama3_8B", "H100", "itl", "-o", "latex"], ["resolver", "docs"],
+    ],
     "plugins": [["plugin", "list"], ["support"]],
     "course": [["course", "list"]],
 }

@@ -21,8 +21,8 @@ ROOMS = ("units scalars reflect tape physics specs lowering resolver_api timing 
 LEFT_OUT = {f"{folder}/{name}.cpp" for folder, names in {
     "files": "write",
     "explore": "search/gradient_search search/local_optimizer search/evolutionary_search",
-    "cli": "main complete zoo_templates run_program process child_process print_html command_agents observed plugin_exit absent_commands",
-    "components/plot": "librsvg measured_points nearest_rows report_forms report_page"}.items() for name in names.split()}
+    "cli": "main complete zoo_templates run_program process child_process command_agents observed plugin_exit absent_commands",
+    "components/plot": "cli/print_html librsvg measured_points nearest_rows report_forms report_page"}.items() for name in names.split()}
 
 MACHINE = "-target wasm32-wasi -mcpu=lime1+exception_handling+bulk_memory -fwasm-exceptions -fno-sanitize=all -fno-stack-protector -g0"
 # -Os packs best: -Oz and -flto, where exceptions are caught, are larger by brotli.

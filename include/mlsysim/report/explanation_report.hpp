@@ -1,5 +1,5 @@
 #pragma once
-/// Renders the derivation of a number as text, Markdown, JSON, CSV, HTML or LaTeX.
+/// Renders the derivation of a number as text, Markdown, JSON or CSV.
 ///
 /// JSON (schema "mlsysim/explanation@1") holds a tree of law calls with inputs, results, operations and inner
 /// calls. Brief text writes out a law once and names its later calls "again, as above".
@@ -17,9 +17,7 @@ namespace mlsysim {
 /// derivation law by law. CSV: the operators of the pass where the number is a sum over operators, else one
 /// line for each input and result of each call.
 [[nodiscard]] std::string render(const Explanation& explanation, const RenderOptions& options);
-/// The text above the laws, and the laws with their equations as MathML: a part of an HTML page.
-[[nodiscard]] std::string to_html(const Explanation& explanation, Verbosity verbosity = Verbosity::brief);
-/// The derivation as LaTeX for a document with amsmath.
-[[nodiscard]] std::string to_latex(const Explanation& explanation, Verbosity verbosity = Verbosity::brief);
+/// Text above the laws: terms, or parameters and assumptions, then the values handed in.
+[[nodiscard]] std::string head_of(const Explanation& explanation);
 
 }  // namespace mlsysim

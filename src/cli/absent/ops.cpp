@@ -3,6 +3,7 @@
 #include "absent.hpp"
 
 #include "../divided_search.hpp"
+#include "../output.hpp"
 #include "../schemas.hpp"
 
 #include <cstdlib>
@@ -38,8 +39,8 @@ Answer divided_search(const ScenarioRequest&, const SearchRequest&, const Render
 Answer sampled_on_ranks(const std::function<Answer(const SharedSamples&)>&) { refuse_absent("--mpi", "ops"); }
 
 Answer Program::configuration(const CLI::App*) { refuse_absent("--print-config", "ops"); }
-void add_records(const ReportRequest& asked, ReportPage&) {
-  if (!asked.records.empty()) refuse_absent("records of compilers", "ops");
+void add_records(ReportPage&, const std::vector<std::string>& records, const std::vector<std::string>&) {
+  if (!records.empty()) refuse_absent("records of compilers", "ops");
 }
 
 }  // namespace cli

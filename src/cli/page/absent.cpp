@@ -139,8 +139,8 @@ std::vector<Callback*> plugin_callbacks() { return {}; }
 void print_html(const std::string&, const std::string&, const std::string&) {
   throw SolverError(kAbsent.with({.found = "printing", .hint = "ask for html, and print that"}));
 }
-void add_records(const ReportRequest& asked, ReportPage&) {
-  if (!asked.records.empty()) throw SolverError(kAbsent.with({.found = "records of compilers"}));
+void add_records(ReportPage&, const std::vector<std::string>& records, const std::vector<std::string>&) {
+  if (!records.empty()) throw SolverError(kAbsent.with({.found = "records of compilers"}));
 }
 Answer compare_measured(const CompareMeasuredRequest&, const RenderOptions&) {
   throw SolverError(kAbsent.with({.found = "measurements of your own"}));
@@ -154,7 +154,7 @@ Answer program_show(const ProgramRequest& request, const RenderOptions&) {
 }
 
 // A page starts no other program.
-Ended run_child(std::vector<std::string>, Errors) { return {.status = 127}; }
+Ended run_child(std::vector<std::string>) { return {.status = 127}; }
 
 void become_server(std::vector<std::string>) {
   throw SolverError(kAbsent.with({.found = "a server for agents"}));

@@ -7,6 +7,7 @@
 #include <mlsysim/explore/ask/sensitivity.hpp>
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/plot/answer_pictures.hpp>
+#include <mlsysim/plot/explanation_forms.hpp>
 #include <mlsysim/plot/scenario_pictures.hpp>
 #include <mlsysim/reflect/label.hpp>
 #include <mlsysim/report/detail/verdict.hpp>

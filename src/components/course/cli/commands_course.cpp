@@ -1,4 +1,4 @@
-#include "cli/commands_course.hpp"
+#include "commands_course.hpp"
 
 #include "cli/child_process.hpp"
 #include "cli/command_agents.hpp"

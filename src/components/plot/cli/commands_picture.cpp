@@ -1,4 +1,5 @@
-#include "cli/command_picture.hpp"
+#include "command_picture.hpp"
+
 #include "cli/output.hpp"
 #include "cli/questions.hpp"
 
@@ -361,7 +362,7 @@ Answer report(const ScenarioRequest& request, const ReportRequest& asked, const 
     page.answer += fmt::format(" Limits of the other: {}.", words_of(others));
     std::move(others.begin(), others.end(), std::back_inserter(limits));
   }
-  add_records(asked, page);
+  add_records(page, asked.records, asked.records_before);
   if (!asked.pipeline.empty())
     page.parts.push_back(
         {.heading = "Pipeline",

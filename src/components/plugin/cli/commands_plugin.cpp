@@ -1,5 +1,5 @@
+#include "commands_plugin.hpp"
 #include "cli/output.hpp"
-#include "cli/plugins.hpp"
 
 #include <mlsysim/plugin/host.hpp>
 #include <mlsysim/report/table.hpp>

@@ -1,4 +1,4 @@
-#include "cli/plugins.hpp"
+#include "commands_plugin.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/files/detail/folders.hpp>

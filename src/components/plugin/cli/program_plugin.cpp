@@ -2,7 +2,10 @@
 
 #include "cli/program.hpp"
 
+#include "commands_plugin.hpp"
+
 #include <algorithm>
+#include <memory>
 
 namespace mlsysim::cli {
 namespace {
@@ -68,23 +71,24 @@ void Program::plugin_commands() {
 }
 
 void Program::support_command() {
+  const auto asked = std::make_shared<SupportRequest>();
   auto* s = command(
       app_, "support", "Say whether a backend runs a model: yes, no or maybe, with reasons",
       "Examples:\n  mlsysim support --program Llama3_8B --hardware Acme_NPU1 --effort 2\n"
       "  mlsysim support            every model of the zoo on every device of every backend\n"
       "  mlsysim support model.onnx step.mlir --hardware H100   programs, also by this library itself\n"
       "Exit codes of a single answer: 0 yes, 1 no, 4 maybe.",
-      [this] { return support(support_, render_); });
-  offer(*s, "PROGRAM", support_.files, "files of programs (default: models of the zoo)", "");
-  values_[offer(*s, "--program", support_.program, "a model of the zoo (default: all)", "NAME")].place =
+      [this, asked] { return support(*asked, render_); });
+  offer(*s, "PROGRAM", asked->files, "files of programs (default: models of the zoo)", "");
+  values_[offer(*s, "--program", asked->program, "a model of the zoo (default: all)", "NAME")].place =
       Place::model;
-  values_[offer(*s, "--hardware", support_.hardware, "a device of a backend (default: all)", "NAME")].place =
+  values_[offer(*s, "--hardware", asked->hardware, "a device of a backend (default: all)", "NAME")].place =
       Place::device;
-  offer(*s, "--backend", support_.backend, "a backend (default: all)", "NAME");
-  offer(*s, "--effort", support_.effort,
+  offer(*s, "--backend", asked->backend, "a backend (default: all)", "NAME");
+  offer(*s, "--effort", asked->effort,
         "0 names, 1 attributes, 2 types and shapes, 3 context, 4 trial rewrite", "N")
       ->check(CLI::Range(0, 4));
-  s->add_flag("--aggressive", support_.aggressive, "an operator that could be dropped counts as fine");
+  s->add_flag("--aggressive", asked->aggressive, "an operator that could be dropped counts as fine");
 }
 
 }  // namespace mlsysim::cli

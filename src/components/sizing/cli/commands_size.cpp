@@ -1,4 +1,4 @@
-#include "cli/commands_size.hpp"
+#include "commands_size.hpp"
 #include "cli/output.hpp"
 
 #include <mlsysim/files/detail/files.hpp>

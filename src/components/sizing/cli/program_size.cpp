@@ -2,39 +2,44 @@
 
 #include "cli/program.hpp"
 
+#include "commands_size.hpp"
+
+#include <memory>
+
 namespace mlsysim::cli {
 
 void Program::size_commands() {
-  const auto limits = [this](CLI::App& app, bool several) {
+  const auto asked = std::make_shared<SizeRequest>();
+  const auto limits = [this, asked](CLI::App& app, bool several) {
     demand(app, "MODEL", scenario_.targets, "a model of the zoo, or a file of one");
-    values_[offer(app, "--on", size_.on, several ? "machines, separated by commas" : "the machine",
+    values_[offer(app, "--on", asked->on, several ? "machines, separated by commas" : "the machine",
                   several ? "NAME,..." : "NAME")
                 ->delimiter(',')
                 ->required()]
         .place = Place::machine;
-    limit_options(app, [this](ServiceLimit limit) { size_.limits.push_back(std::move(limit)); });
-    offer(app, "--within", size_.within,
+    limit_options(app, [asked](ServiceLimit limit) { asked->limits.push_back(std::move(limit)); });
+    offer(app, "--within", asked->within,
           "time in which a training run must end, failures included, e.g. '90 d'", "TIME");
-    offer(app, "--price", size_.prices,
+    offer(app, "--price", asked->prices,
           "price of one device and hour, e.g. 'H200=3.2 USD/h'; may be repeated (default: the zoo's market)",
           "MACHINE=PRICE");
-    offer(app, "--most-devices", size_.most_devices, "devices that there are at most (default: 65536)", "N");
-    offer(app, "--most-replica-devices", size_.most_replica_devices,
+    offer(app, "--most-devices", asked->most_devices, "devices that there are at most (default: 65536)", "N");
+    offer(app, "--most-replica-devices", asked->most_replica_devices,
           "devices of one replica at most (default: 64)", "N");
-    app.add_flag("--disaggregated,!--no-disaggregated", size_.disaggregated,
+    app.add_flag("--disaggregated,!--no-disaggregated", asked->disaggregated,
                  "also plans with workers for prompts of their own");
-    offer(app, "--precisions", size_.precisions,
+    offer(app, "--precisions", asked->precisions,
           "formats that are tried, e.g. bf16,fp8; narrower ones than the model's own change its answers "
           "(default: the model's own)",
           "NAME,...")
         ->delimiter(',');
-    offer(app, "--measured", size_.measured.against,
+    offer(app, "--measured", asked->measured.against,
           "measurements of your own that the intervals rest on as well: a CSV file, or a table's definition",
           "FILE");
-    offer(app, "--measurand", size_.measured.measurand, "what the CSV file measures: token_time, ...",
+    offer(app, "--measurand", asked->measured.measurand, "what the CSV file measures: token_time, ...",
           "NAME");
     auto* level =
-        offer(app, "--interval", size_.level, "share of measurements that the interval holds", "PERCENT")
+        offer(app, "--interval", asked->level, "share of measurements that the interval holds", "PERCENT")
             ->check(CLI::IsMember({"50", "80", "95"}));
     values_[level].choices = {"50", "80", "95"};
     scenario_options(app, std::nullopt);
@@ -48,7 +53,7 @@ void Program::size_commands() {
       "  mlsysim size Llama3_70B --on AWS_p5_48xlarge --rate 2/s --e2e '30 s'\n"
       "  mlsysim size Llama3_8B --on H100 --tokens 15T --within '90 d' --batch-size 2048 --seq-len 8192\n"
       "Exit codes: 0 fine, 1 bad input, 2 no plan meets the limits.",
-      [this] { return size_question(scenario_, size_, render_); }, {Place::model});
+      [this, asked] { return size_question(scenario_, *asked, render_); }, {Place::model});
   limits(*s, false);
   auto* d = command(
       app_, "decide", "Choose a machine: cost with ranges, and what would change the choice",
@@ -61,15 +66,15 @@ void Program::size_commands() {
       "printed "
       "by weasyprint\nor Chromium, where there is one.\n"
       "Exit codes: 0 fine, 1 bad input, 2 no machine does it.",
-      [this] {
-        size_.output = format_;
-        return decide_question(scenario_, size_, render_);
+      [this, asked] {
+        asked->output = format_;
+        return decide_question(scenario_, *asked, render_);
       },
       {Place::model});
   limits(*d, true);
-  offer(*d, "--points", size_.points, "write the kernels to measure next, for mlsysim measure --points",
+  offer(*d, "--points", asked->points, "write the kernels to measure next, for mlsysim measure --points",
         "FILE");
-  d->add_flag("--force", size_.force, "replace a file that others wrote");
+  d->add_flag("--force", asked->force, "replace a file that others wrote");
   auto* c = command(
       app_, "claim", "Judge whether a stated number is possible: impossible, heroic, ordinary",
       "Examples:\n  mlsysim claim 'Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms' --seq-len 2048 "

@@ -1,4 +1,5 @@
-#include "cli/commands.hpp"
+
+#include "commands_validation.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/validation/calibration_report.hpp>

@@ -1,8 +1,9 @@
 // Measuring a machine with the script that PyTorch runs, and what follows from it.
 
-#include "cli/child_process.hpp"
+#include "commands_validation.hpp"
+#include "run_shown.hpp"
+
 #include "cli/command_agents.hpp"
-#include "cli/commands.hpp"
 #include "cli/output.hpp"
 
 #include <mlsysim/files/detail/files.hpp>

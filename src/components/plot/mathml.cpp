@@ -1,8 +1,8 @@
-#include <mlsysim/tape/mathml.hpp>
+#include <mlsysim/plot/mathml.hpp>
 
-#include "derivation_lines.hpp"
 #include "equation_writer.hpp"
 
+#include <mlsysim/tape/detail/derivation_lines.hpp>
 #include <mlsysim/units/detail/markup.hpp>
 
 #include <fmt/format.h>

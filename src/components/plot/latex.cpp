@@ -1,6 +1,6 @@
 #include "equation_writer.hpp"
 
-#include <mlsysim/tape/latex.hpp>
+#include <mlsysim/plot/latex.hpp>
 
 #include <mlsysim/units/unit_registry.hpp>
 

@@ -15,7 +15,7 @@ constexpr char kCommitDate[] = "";
 
 namespace mlsysim::cli {
 
-std::string citation();  // for program.cpp
+std::string citation();  // for program_picture.cpp
 
 std::string citation() {
   const std::string_view commit = kCommit;

@@ -1,5 +1,7 @@
 #pragma once
-// Text beside a number, common to all forms of a derivation: its origin, results and source.
+/// Writes the text beside a number that all forms of a derivation share: its origin, results and source.
+///
+/// Example: `source_of` gives "williams2009roofline, eq. (1)" for a law with that source and place.
 
 #include <mlsysim/tape/derivation.hpp>
 

@@ -1,7 +1,7 @@
 // Pages on paper, by a program that prints.
 
-#include "child_process.hpp"
-#include "output.hpp"
+#include "cli/child_process.hpp"
+#include "cli/output.hpp"
 
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/units/error.hpp>

@@ -1,9 +1,9 @@
-#include <mlsysim/report/resolver_page.hpp>
+#include <mlsysim/plot/resolver_page.hpp>
 
+#include <mlsysim/plot/latex.hpp>
 #include <mlsysim/report/resolver_report.hpp>
 #include <mlsysim/resolver_api/registry.hpp>
 #include <mlsysim/resolvers/walls.hpp>
-#include <mlsysim/tape/latex.hpp>
 
 #include <fmt/format.h>
 

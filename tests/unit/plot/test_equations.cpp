@@ -1,4 +1,4 @@
-// Laws as LaTeX, from their own trace.
+// Laws and derivations as LaTeX and MathML, from their own trace.
 
 #include <support/catch.hpp>
 
@@ -7,9 +7,11 @@
 #include <mlsysim/physics/reliability.hpp>
 #include <mlsysim/physics/requirements.hpp>
 #include <mlsysim/physics/roofline.hpp>
-#include <mlsysim/tape/latex.hpp>
-#include <mlsysim/tape/mathml.hpp>
+#include <mlsysim/plot/explanation_forms.hpp>
+#include <mlsysim/plot/latex.hpp>
+#include <mlsysim/plot/mathml.hpp>
 #include <mlsysim/tape/register.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include <algorithm>
 
@@ -17,14 +19,14 @@ using namespace mlsysim;
 
 namespace {
 template <class L> std::vector<std::string> equations() { return to_latex(entry_of<L>()).equations; }
-std::ptrdiff_t count(const std::string& text, const std::string& part) {
+std::ptrdiff_t times(const std::string& text, const std::string& part) {
   std::ptrdiff_t n = 0;
   for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
   return n;
 }
 }  // namespace
 
-TEST_CASE("a law is written as its text computes it", "[tape][latex]") {
+TEST_CASE("a law is written as its text computes it", "[plot][latex]") {
   CHECK(equations<YoungInterval>() ==
         std::vector<std::string>{
             R"(\mathrm{interval} = \sqrt{2 \cdot \mathrm{checkpoint\_time} \cdot \mathrm{mtbf}})"});
@@ -37,7 +39,7 @@ TEST_CASE("a law is written as its text computes it", "[tape][latex]") {
                   R"(\mathrm{time} = \max\left(\mathrm{compute}, \mathrm{memory}\right))") != roof.end());
 }
 
-TEST_CASE("named intermediates come before what uses them, units of one are left out", "[tape][latex]") {
+TEST_CASE("named intermediates come before what uses them, units of one are left out", "[plot][latex]") {
   const auto e = equations<CompressedWeights>();
   REQUIRE(e.size() == 2);
   CHECK(e[0].starts_with(R"(\mathrm{width} = )"));
@@ -45,20 +47,20 @@ TEST_CASE("named intermediates come before what uses them, units of one are left
   for (const auto& line : equations<DataParallelRoofline>()) CHECK(line.find("}{1}") == std::string::npos);
 }
 
-TEST_CASE("brackets match, and loops are said to be loops", "[tape][latex]") {
+TEST_CASE("brackets match, and loops are said to be loops", "[plot][latex]") {
   for (const auto& law : {to_latex(entry_of<QueueWait>()), to_latex(entry_of<WaitQuantile>()),
                           to_latex(entry_of<GaussianPrivacy>())}) {
     CHECK_FALSE(law.loops);
     for (const auto& line : law.equations) {
-      CHECK(count(line, "{") == count(line, "}"));
-      CHECK(count(line, "\\left") == count(line, "\\right"));
+      CHECK(times(line, "{") == times(line, "}"));
+      CHECK(times(line, "\\left") == times(line, "\\right"));
     }
   }
   CHECK(to_latex(entry_of<ErlangC>()).loops);
   CHECK(to_latex(entry_of<ResponseTail>()).long_winded);
 }
 
-TEST_CASE("a derivation as MathML holds the same equations, with every element closed", "[tape][mathml]") {
+TEST_CASE("a derivation as MathML holds the same equations, with every element closed", "[plot][mathml]") {
   const auto entry = entry_of<YoungInterval>();
   const std::string id(entry.info.id);
   const auto d = derive(entry, std::vector<double>{60, 7200}, {&id, 1});
@@ -72,11 +74,11 @@ TEST_CASE("a derivation as MathML holds the same equations, with every element c
   CHECK(text.find("<math><mrow><mo>=</mo><mn>929.516</mn></mrow></math>") != std::string::npos);
   CHECK(text.find("source: young1974") != std::string::npos);
   for (const auto* element : {"math", "mrow", "msqrt", "mn", "mi", "mo", "p", "table", "tr", "td"})
-    CHECK(count(text, std::string("<") + element + ">") + count(text, std::string("<") + element + " ") ==
-          count(text, std::string("</") + element + ">"));
+    CHECK(times(text, std::string("<") + element + ">") + times(text, std::string("<") + element + " ") ==
+          times(text, std::string("</") + element + ">"));
 }
 
-TEST_CASE("names and texts of laws are shown in MathML, not run", "[tape][mathml]") {
+TEST_CASE("names and texts of laws are shown in MathML, not run", "[plot][mathml]") {
   static const LawInfo odd{.id = "<script>x</script>", .equation = "a < b & c", .source = "somebody"};
   Derivation d;
   d.records.push_back({.law = &odd, .results = {{.name = "<b>", .unit = "", .value = 2}}, .roots = {1}});
@@ -91,4 +93,20 @@ TEST_CASE("names and texts of laws are shown in MathML, not run", "[tape][mathml
   // -1.5 10^9 as numbers of a fraction
   CHECK(text.find("<mo>−</mo><mrow><mn>1.5</mn><mo>·</mo><msup><mn>10</mn><mn>9</mn></msup></mrow>") !=
         std::string::npos);
+}
+
+TEST_CASE("the derivation of an answer as LaTeX holds its calls, and closes what it opens", "[plot][latex]") {
+  const Zoo& zoo = standard_zoo();
+  Scenario s;
+  s.workload = &zoo.at<Workload>("Llama3_70B");
+  s.hardware = &zoo.at<HardwareNode>("H100");
+  s.accelerators = 8;
+  s.mode = Mode::serve;
+  const auto latex = to_latex(explanation(s, "itl"));
+  for (const char* law : {"MatmulTime", "AttentionTime", "SoftRoofline"}) CHECK(times(latex, law) > 0);
+  CHECK(times(latex, "{") == times(latex, "}"));
+  CHECK(times(latex, "\\begin{align*}") == times(latex, "\\end{align*}"));
+  CHECK(times(latex, "\\left") == times(latex, "\\right"));
+  CHECK(times(latex, "\\mathrm{itl} &= ") > 0);
+  CHECK(times(latex, "\\cite") > 0);
 }

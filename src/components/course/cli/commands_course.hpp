@@ -1,7 +1,7 @@
 #pragma once
 /// Assignments of a course: which there are, files to begin with, grading.
 
-#include "commands.hpp"
+#include "cli/commands.hpp"
 
 #include <string>
 #include <vector>

@@ -1,14 +1,11 @@
 #pragma once
 /// The commands that draw.
 
-#include "commands.hpp"
+#include "cli/commands.hpp"
 
 #include <string>
 #include <vector>
 
-namespace mlsysim {
-struct ReportPage;
-}
 namespace mlsysim::cli {
 
 struct PlotRequest {
@@ -42,7 +39,5 @@ struct ReportRequest {
 };
 [[nodiscard]] Answer report(const ScenarioRequest& request, const ReportRequest& asked,
                             const RenderOptions& options);
-/// Puts what was asked for of records of compilers behind the pictures of a page. @throws InputError
-void add_records(const ReportRequest& asked, ReportPage& page);
 
 }  // namespace mlsysim::cli

@@ -1,7 +1,7 @@
 #pragma once
 // size, decide and claim.
 
-#include "commands.hpp"
+#include "cli/commands.hpp"
 
 namespace mlsysim::cli {
 
