@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace mlsysim {
 namespace {
@@ -49,6 +50,7 @@ std::vector<std::string> near_misses(std::string_view name, std::span<const std:
   if (name.size() > kLongestName) return {};
   struct Ranked {
     int distance;
+    bool other_begin;  // people seldom miss the first letter
     const std::string* name;
   };
   const std::string wanted = folded(name);
@@ -63,10 +65,9 @@ std::vector<std::string> near_misses(std::string_view name, std::span<const std:
     const int limit = std::max(2, static_cast<int>(wanted.size() / 3));
     if ((distance <= limit && distance < static_cast<int>(std::max(wanted.size(), std::size_t{1}))) ||
         contains)
-      ranked.push_back({distance, &candidate});
+      ranked.push_back({distance, other.empty() || wanted.empty() || other[0] != wanted[0], &candidate});
   }
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const Ranked& x, const Ranked& y) { return x.distance < y.distance; });
+  std::ranges::stable_sort(ranked, {}, [](const Ranked& r) { return std::pair(r.distance, r.other_begin); });
   std::vector<std::string> out;
   for (std::size_t i = 0; i < std::min(most, ranked.size()); ++i) out.push_back(*ranked[i].name);
   return out;

@@ -21,4 +21,6 @@ TEST_CASE("near misses come nearest first", "[units][near_miss]") {
   CHECK(did_you_mean("zzzzzz", names).empty());
   const std::vector<std::string> pair{"abcd", "abce"};
   CHECK(did_you_mean("abcf", pair) == "did you mean 'abcd' or 'abce'?");
+  const std::vector<std::string> devices{"A10", "H100"};  // as near as each other
+  CHECK(did_you_mean("H10", devices) == "did you mean 'H100' or 'A10'?");
 }
