@@ -1,5 +1,6 @@
 // Plans as launches: quantities first, then the spelling of the engine from its table.
 
+#include "detail/load_line.hpp"
 #include "detail/planned.hpp"
 #include "detail/pools.hpp"
 #include "detail/settings.hpp"
@@ -77,7 +78,6 @@ class Exporter {
     return std::move(told_);
   }
   [[nodiscard]] const std::string& model() const { return model_; }
-  [[nodiscard]] Load load() const { return r_.load(); }
   [[nodiscard]] double devices() const { return r_.accelerators(); }
   [[nodiscard]] double per_node() const { return r_.fleet().node->accelerators_per_node; }
   [[nodiscard]] double nodes() const { return r_.fleet().count; }
@@ -379,8 +379,6 @@ std::vector<std::string> lost_fields(const Scenario& scenario, const Exporter& p
   q.fields["hardware"] = "./device.yaml";  // stands for one device, whatever it is
   const bool counted = format == LaunchFormat::megatron;
   if (!counted && !detail::serves(format)) q.fields["accelerators"] = count_text(plan.devices());
-  if (scenario.output_tokens) q.fields["output_tokens"] = count_text(*scenario.output_tokens);
-  if (detail::serves(format)) q.fields["load"] = name_of(plan.load());
   if (scenario.draft_model != nullptr) q.fields["draft_model"] = scenario.draft_model->name;
   const auto back = [&] {
     try {
@@ -395,8 +393,7 @@ std::vector<std::string> lost_fields(const Scenario& scenario, const Exporter& p
   const Scenario plain;
   for (const auto& f : describe<Scenario>()) {
     if (f.kind == ValueKind::object || f.name == "name" || f.name == "mode") continue;
-    // How requests arrive and what a device costs is not the engine's.
-    if (f.name == "load" || f.name == "arrival_rate" || f.name == "rent" || f.name == "payment") continue;
+    if (f.name == "rent" || f.name == "payment") continue;  // what a device costs is not the engine's
     const auto text_of = [&](const Scenario& s) { return field_text(f, f.read(&s), 17); };
     const auto wanted = text_of(scenario);
     if (wanted == text_of(plain)) continue;
@@ -408,7 +405,7 @@ std::vector<std::string> lost_fields(const Scenario& scenario, const Exporter& p
         found != back.fields.end() &&
         (found->second == wanted ||
          (detail::number_of(wanted) && detail::number_of(found->second) == detail::number_of(wanted)));
-    if (!same || f.name == "output_tokens") out.push_back(fmt::format("{} {}", f.name, wanted));
+    if (!same) out.push_back(fmt::format("{} {}", f.name, wanted));
   }
   for (const auto* object : {"grid", "datacenter"})
     if ((std::string_view(object) == "grid" ? scenario.grid != nullptr : scenario.datacenter != nullptr))
@@ -461,7 +458,11 @@ LaunchText export_launch(const Scenario& asked, LaunchFormat format, const std::
     default:
       out.text = as_command(plan, table, format, told);
   }
-  out.not_carried = lost_fields(scenario, plan, out.text, format, name);
+  Scenario loaded = scenario;
+  loaded.load = asked.load;
+  loaded.arrival_rate = asked.arrival_rate;
+  if (detail::serves(format)) head += detail::load_line(loaded);
+  out.not_carried = lost_fields(loaded, plan, head + out.text, format, name);
   if (format == LaunchFormat::deepspeed) return out;  // JSON has no comments
   std::string comments = fmt::format("# Flags of {} {}.\n", table.engine, table.version) + head;
   for (const auto& lost : out.not_carried)

@@ -1,6 +1,7 @@
 // From a text to a launch: which format it has, which flags it holds, which plan they make.
 
 #include "detail/command.hpp"
+#include "detail/load_line.hpp"
 #include "detail/manifest.hpp"
 
 #include <mlsysim/engine/plan_file.hpp>
@@ -401,6 +402,10 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   const auto& table = detail::flag_table(*format);
   Launch out{.format = *format, .version = table.version, .source = table.source};
   detail::Settings settings(table, out.findings);
+  if (detail::serves(*format))
+    for (auto& [field, text] : detail::stated_load(q.text))
+      if (q.fields.emplace(field, text).second)
+        out.notes.push_back(fmt::format("{} {} is that of the comment in the launch", field, text));
   bool yaml = ends(q.name, {".yaml", ".yml", ".json"});
   if (auto manifest = detail::read_manifest(q.text, q.name)) {
     if (!script_format(manifest->script, q.name)) refuse_manifest(*manifest, q.name);

@@ -473,7 +473,7 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
     fields["batch_size"] = count_text(*setup.requests * r.copies);
     setup.requests = std::max(1.0, *setup.requests * r.copies * r.tp * r.pp / r.devices);
   }
-  if (setup.context && !own) {
+  if (setup.context && !own && !fields.contains("seq_len")) {
     const double answer = answer_of(fields);
     fields["seq_len"] = count_text(std::max(1.0, *setup.context - answer));
     launch.notes.push_back(
