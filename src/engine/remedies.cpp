@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace mlsysim::detail {
@@ -91,6 +92,35 @@ void lower_precision(std::vector<Remedy>& out, const ResolvedScenario& r) {
   }
 }
 
+/// The least share of the memory above the engine's that is enough: engines fail on less than a fiftieth.
+void larger_share(std::vector<Remedy>& out, const Scenario& s, Mode mode) {
+  if (mode != Mode::serve || s.engine == nullptr) return;
+  for (double percent = std::floor(100 * s.memory_fraction.value_or(0.89)) + 1; percent <= 98; ++percent) {
+    Scenario c = s;
+    c.memory_fraction = percent / 100;
+    const std::size_t before = out.size();
+    try_change(out, c, fmt::format("memory_fraction {:g}", *c.memory_fraction));
+    if (out.size() > before) return;
+  }
+}
+
+/// Training of less, and states elsewhere, where neither the batch nor sharding nor recomputation is enough.
+void less_to_hold(std::vector<Remedy>& out, const Scenario& s) {
+  if (s.offload_states < 1) {
+    Scenario c = s;
+    c.offload_states = 1;
+    try_change(out, c, "offload_states 1");
+  }
+  if (s.lora_rank || s.trainable_fraction < 1) return;
+  Scenario c = s;
+  c.lora_rank = 16;
+  const std::size_t before = out.size();
+  try_change(out, c, "lora_rank 16");
+  if (out.size() > before) return;
+  c.weight_format = WeightFormat::nf4;
+  try_change(out, c, "lora_rank 16 and weight_format nf4");
+}
+
 /// More devices for one replica: the smallest power of two that fits. Stages of whole layers stay stages.
 void more_devices(std::vector<Remedy>& out, const ResolvedScenario& r) {
   const Scenario& s = r.asked();
@@ -130,6 +160,7 @@ std::vector<Remedy> remedies_for(const ResolvedScenario& r) {
   const Scenario& s = r.asked();
   std::vector<Remedy> out;
   smaller_batch(out, s);
+  larger_share(out, s, r.mode());
   budget_of_pass(out, s, r.mode());
   lower_precision(out, r);
   if (r.mode() == Mode::train) {
@@ -147,6 +178,7 @@ std::vector<Remedy> remedies_for(const ResolvedScenario& r) {
       c.zero_stage = 3;
       if (out.empty()) try_change(out, c, "recomputation full and zero_stage 3");
     }
+    if (out.empty()) less_to_hold(out, s);
   }
   more_devices(out, r);
   return out;

@@ -144,6 +144,13 @@ std::vector<Remedy> changes_of(const MemoryQuestion& q, const MemoryAccount& now
     c.context = now.engine->tokens;
     attempt(c, fmt::format("requests of at most {:.0f} tokens instead of {:g}", c.context, q.context));
   }
+  const bool takes_share = !q.shares.cache && !q.shares.margin;
+  for (double percent = std::floor(100 * q.shares.fraction.value_or(0.89)) + 1; takes_share && percent <= 98;
+       ++percent) {
+    auto c = q;
+    c.shares.fraction = percent / 100;
+    if (attempt(c, fmt::format("a share of {:g} of the memory for the engine", *c.shares.fraction))) break;
+  }
   if (q.kv_precision.value_or(Precision::bf16) != Precision::fp8) {
     auto c = q;
     c.kv_precision = Precision::fp8;

@@ -93,6 +93,33 @@ TEST_CASE("the largest batch that fits is offered, and one more does not fit", "
   CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::fail);
 }
 
+TEST_CASE("a larger share of the memory is offered where it is enough", "[engine]") {
+  Scenario s{.workload = &model("Llama3_70B"), .hardware = &device("H100"), .mode = Mode::serve};
+  s.accelerators = 2;
+  s.engine = &standard_zoo().at<ServingEngine>("vllm");
+  s.memory_fraction = 0.83;
+  const auto e = SystemEvaluator::evaluate(s);
+  CHECK(e.feasibility.status == EvaluationLevel::Status::fail);
+  const auto larger = std::find_if(e.remedies.begin(), e.remedies.end(),
+                                   [](const Remedy& r) { return r.change.starts_with("memory_fraction "); });
+  REQUIRE(larger != e.remedies.end());
+  s.memory_fraction = std::stod(larger->change.substr(16));
+  CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::pass);
+  s.memory_fraction = *s.memory_fraction - 0.01;
+  CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::fail);
+}
+
+TEST_CASE("training that fits on no share of its devices is offered adapters and the host", "[engine]") {
+  Scenario s{.workload = &model("Llama3_8B"), .hardware = &device("H100"), .mode = Mode::train};
+  const auto e = SystemEvaluator::evaluate(s);
+  CHECK(e.feasibility.status == EvaluationLevel::Status::fail);
+  for (const auto* change : {"offload_states 1", "lora_rank 16"})
+    CHECK(std::any_of(e.remedies.begin(), e.remedies.end(),
+                      [&](const Remedy& r) { return r.change == change; }));
+  s.lora_rank = 16;
+  CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::pass);
+}
+
 TEST_CASE("a prompt in chunks is offered where one as a whole does not fit", "[engine]") {
   Scenario s{.workload = &model("Llama3_70B"),
              .hardware = &device("H100"),
