@@ -128,6 +128,9 @@ FieldRange possible(const FieldInfo& f, double x) {
   return range;
 }
 
+/// Whether an input is the width of a number format, which nobody changes by a tenth: the next is half of it.
+bool is_width(std::string_view name) { return name == "plan.kv_bytes" || name == "plan.weight_bytes"; }
+
 /// Values where a scan looks: octaves to both sides, within the range.
 std::vector<double> octaves(const FieldInfo& f, double x) {
   const FieldRange range = possible(f, x);
@@ -289,8 +292,9 @@ void set_ends(const Subject& subject, std::size_t i, std::size_t out, double ste
     l.lower = next_count(subject, i, out, step, -1);
   } else {
     const FieldRange range = possible(in, l.value);
-    l.upper = into(range, l.value * (1 + step), l.value);
-    l.lower = into(range, l.value * (1 - step), l.value);
+    const double up = is_width(in.name) ? 2 : 1 + step, down = is_width(in.name) ? 0.5 : 1 - step;
+    l.upper = into(range, l.value * up, l.value);
+    l.lower = into(range, l.value * down, l.value);
   }
 }
 
@@ -346,7 +350,7 @@ Lever lever_of(const Subject& subject, std::size_t i, std::size_t out, const Gra
           .meaning = in.meaning,
           .unit = in.unit,
           .exps = in.exps,
-          .counted = in.integral || flag,
+          .counted = in.integral || flag || is_width(in.name),
           .value = x,
           .slope = s.slope,
           .elasticity = g.elasticity(out, i),

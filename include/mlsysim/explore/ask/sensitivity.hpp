@@ -31,7 +31,7 @@ struct Lever {
   std::string input;
   std::string_view meaning, unit;  ///< of the input
   Exponents exps{};
-  bool counted = false;  ///< moves by whole numbers, or is a flag
+  bool counted = false;  ///< moves to a neighbor: a count, a flag, or the width of a format
   double value = 0;      ///< of the input, base unit
   Slope slope = Slope::smooth;
   /// Relative change per relative change; for counts over the move to the next one. Empty at kinks, jumps,
