@@ -2,6 +2,7 @@
 
 #include "spec_table.hpp"
 
+#include <mlsysim/specs/detail/default_precision.hpp>
 #include <mlsysim/specs/hardware.hpp>
 #include <mlsysim/timing/fill.hpp>
 #include <mlsysim/zoo/loader.hpp>
@@ -31,7 +32,11 @@ void assign_core(const SpecType& type, void* spec, const py::dict& values, Build
     rest[key] = value;
   }
   assign_keywords(type, spec, rest, building);
-  if (peak.is_none()) return;
+  if (peak.is_none()) {
+    if (!rest.contains("default_precision"))
+      detail::settle_default_precision(*static_cast<ComputeCore*>(spec));
+    return;
+  }
   Member row;
   row.range.name = "peak_flops";
   row.range.unit = "TFLOP/s";

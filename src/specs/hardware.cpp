@@ -1,3 +1,4 @@
+#include <mlsysim/specs/detail/default_precision.hpp>
 #include <mlsysim/specs/kernel_family.hpp>
 #include <mlsysim/specs/provenance.hpp>
 
@@ -18,6 +19,14 @@ std::vector<std::string> RatePerPrecision::names() const {
   for (std::size_t i = 0; i < rates.size(); ++i)
     if (rates[i]) out.emplace_back(name_of(static_cast<Precision>(i)));
   return out;
+}
+
+void detail::settle_default_precision(ComputeCore& core) {
+  if (core.dense[core.default_precision] || core.dense.empty()) return;
+  for (std::size_t i = kPrecisions; i-- > 0;)
+    if (const auto p = static_cast<Precision>(i); core.dense[p]) core.default_precision = p;
+  for (const auto p : {Precision::fp32, Precision::bf16})
+    if (core.dense[p]) core.default_precision = p;
 }
 
 ComputeRate<> ComputeCore::peak_flops() const {

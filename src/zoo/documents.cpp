@@ -4,6 +4,7 @@
 #include "detail/model_rules.hpp"
 #include "detail/read_table.hpp"
 
+#include <mlsysim/specs/detail/default_precision.hpp>
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
@@ -66,6 +67,10 @@ void read_entry(const Document& doc, NodeRef map, Zoo& zoo, const Zoo* base, Pro
   read_table(ctx, map, field_table<T>(), &spec, "",
              std::span(also).first(also.size() - (doc.kind == "model" ? 0 : 1)));
   if constexpr (std::is_same_v<T, Workload>) check_model(spec, entry, *doc.source, problems);
+  if constexpr (std::is_same_v<T, HardwareNode>)
+    if (const auto compute = map.find("compute");
+        !compute || !compute->is_map() || !compute->find("default_precision"))
+      settle_default_precision(spec.compute);
   if constexpr (std::is_same_v<T, ServingEngine>) inherit(spec, doc, map, zoo, base, problems);
   finish_entry(ctx, map);
   const auto* before = reinterpret_cast<const std::byte*>(&spec);

@@ -1,5 +1,6 @@
 #include "support/catch.hpp"
 
+#include <mlsysim/specs/detail/default_precision.hpp>
 #include <mlsysim/specs/hardware.hpp>
 #include <mlsysim/units/unit.hpp>
 
@@ -39,6 +40,19 @@ TEST_CASE("peak_flops is the dense rate at the default precision", "[spec]") {
   h.compute.default_precision = Precision::bf16;
   CHECK_THROWS_WITH(h.compute.peak_flops(), ContainsSubstring("found bf16, expected one of fp16, int8"));
   CHECK_THROWS_AS(ComputeCore{}.peak_flops(), InputError);
+}
+
+TEST_CASE("a core without fp16 takes the format that it has, where none was stated", "[spec]") {
+  ComputeCore core;
+  detail::settle_default_precision(core);  // no rate at all
+  CHECK(core.default_precision == Precision::fp16);
+  const auto rate = 100 * unit::TFLOP / unit::s;
+  for (const auto p : {Precision::int8, Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16}) {
+    core.dense[p] = rate;
+    core.default_precision = Precision::fp16;
+    detail::settle_default_precision(core);
+    CHECK(core.default_precision == p);
+  }
 }
 
 TEST_CASE("the names of the rates are in the order of the precisions", "[spec]") {
