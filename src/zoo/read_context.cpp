@@ -37,12 +37,29 @@ bool expect_kind(ReadContext& ctx, NodeRef node, NodeKind kind, const std::strin
   return false;
 }
 
+namespace {
+
+/// How a key is written that belongs into a part of a table: "power: {tdp: ...}"; empty where no part has it.
+std::string deeper(const TableInfo& table, std::string_view key) {
+  for (const auto& row : table.rows) {
+    const auto& type = row.type->inner();
+    if (type.form != MemberForm::table) continue;
+    const TableInfo& part = type.table();
+    const auto inside = part.row(key) != nullptr ? fmt::format("{}: ...", key) : deeper(part, key);
+    if (!inside.empty()) return fmt::format("{}: {{{}}}", row.name, inside);
+  }
+  return {};
+}
+
+}  // namespace
+
 void refuse_unknown_keys(ReadContext& ctx, NodeRef map, const std::string& prefix,
-                         std::span<const std::string> known) {
+                         std::span<const std::string> known, const TableInfo* table) {
   map.for_each_pair([&](NodeRef key, NodeRef) {
     for (const auto& k : known)
       if (k == key.text()) return;
-    auto near = did_you_mean(key.text(), known);
+    auto near = table != nullptr ? deeper(*table, key.text()) : std::string();
+    near = near.empty() ? did_you_mean(key.text(), known) : fmt::format("write {}", near);
     const std::string name = prefix + std::string(key.text());
     ctx.fault(ZooFault::unknown_key, key,
               {.message = fmt::format("unknown key {}", quoted_text(name)),

@@ -132,7 +132,7 @@ void read_table(ReadContext& ctx, NodeRef map, const TableInfo& table, void* obj
   for (const auto& row : table.rows) known.emplace_back(row.name);
   for (const auto key : also)
     if (table.row(key) == nullptr) known.emplace_back(key);
-  refuse_unknown_keys(ctx, map, prefix, known);
+  refuse_unknown_keys(ctx, map, prefix, known, &table);
 }
 
 }  // namespace mlsysim::detail

@@ -65,8 +65,9 @@ std::optional<std::size_t> read_choice(ReadContext& ctx, NodeRef node, const std
 bool expect_kind(ReadContext& ctx, NodeRef node, NodeKind kind, const std::string& path,
                  std::string_view example);
 /// Reports the keys of a map that are none of `known`.
+/// @param table whose parts may hold a key that stands too high; null where the map is no table
 void refuse_unknown_keys(ReadContext& ctx, NodeRef map, const std::string& prefix,
-                         std::span<const std::string> known);
+                         std::span<const std::string> known, const TableInfo* table = nullptr);
 void report_missing(ReadContext& ctx, NodeRef map, const std::string& prefix, std::string_view name,
                     std::string_view meaning, std::string_view unit);
 

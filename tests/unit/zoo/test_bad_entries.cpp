@@ -43,6 +43,7 @@ TEST_CASE("each mistake in an entry is reported with found, expected, place and 
       {"memory: {capcity: 80 GB}",
        "mlsysim.zoo.030",
        {"unknown key 'memory.capcity'", "did you mean 'capacity'"}},
+      {"tdp: 700 W", "mlsysim.zoo.030", {"unknown key 'tdp'", "power: {tdp: ...}"}},
       {"memroy: {capacity: 80 GB}", "mlsysim.zoo.030", {"did you mean 'memory'"}},
       {"compute: {dense: {fp61: 1 TFLOP/s}}", "mlsysim.zoo.030", {"'compute.dense.fp61'", "fp16"}},
       {"compute: {dense: {fp16: 1 TB/s}}", "mlsysim.zoo.033", {"compute.dense.fp16", "'1 TB/s'"}},
