@@ -1,5 +1,6 @@
 """As students build: files to begin with from an installation, an edit, a compiler that complains, a grade."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -8,8 +9,8 @@ PROGRAM = pathlib.Path(os.environ["COURSE_PREFIX"]) / "bin" / "mlsysim"
 SOLUTIONS = pathlib.Path(__file__).parents[2] / "examples" / "course" / "solutions"
 
 
-def mlsysim(*words, code=0, cwd=None):
-    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, cwd=cwd, check=False)
+def mlsysim(*words, code=0, cwd=None, program=PROGRAM):
+    done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, cwd=cwd, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
 
@@ -27,3 +28,12 @@ def test_from_new_to_a_grade(tmp_path, monkeypatch):
     source.write_text(solution)
     assert "9 of 9 points" in mlsysim("course", "check", tmp_path / "mine")
     assert not (tmp_path / "mine" / "build").exists()  # a folder that is handed in holds what its author wrote
+
+
+def test_a_program_where_it_was_built_grades_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    built = os.environ["MLSYSIM_PROGRAM"]
+    solution = SOLUTIONS / "a1_law" / "cpp"
+    grade = json.loads(mlsysim("course", "check", solution, "--course", SOLUTIONS.parent, "-o", "json", program=built))
+    assert grade["status"] == "graded" and grade["points"] == grade["of"] == 10
+    assert list((tmp_path / "cache" / "mlsysim" / "installed").glob("*/bin/mlsysim"))

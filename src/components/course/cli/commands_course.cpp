@@ -115,31 +115,40 @@ struct Built {
   std::vector<std::string> complaints;
 };
 
-/// Where a submission is built: outside of its folder, which students hand in and teachers copy.
-fs::path build_folder(const Submission& submission) {
+/// A folder of the user for what belongs to a path: nothing is written beside submissions, which students
+/// hand in and teachers copy.
+fs::path cached(const char* what, const fs::path& of) {
   std::error_code failed;
-  const auto source = fs::weakly_canonical(submission.folder, failed).string();
+  const auto source = fs::weakly_canonical(of, failed).string();
   const char* const cache =
       std::getenv("XDG_CACHE_HOME");             // NOLINT(concurrency-mt-unsafe): read before threads
   const char* const home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
   const fs::path base = cache != nullptr && *cache != 0 ? fs::path(cache)
                         : home != nullptr && *home != 0 ? fs::path(home) / ".cache"
                                                         : fs::temp_directory_path(failed);
-  return base / "mlsysim" / "course" / fmt::format("{:016x}", std::hash<std::string>{}(source));
+  return base / "mlsysim" / what / fmt::format("{:016x}", std::hash<std::string>{}(source));
+}
+
+/// The prefix that submissions link to. An installed program lies in PREFIX/bin; what lies where it was built
+/// is installed for them, which copies what has changed.
+std::string prefix_of_links() {
+  const auto here = program_folder().parent_path();
+  std::error_code failed;
+  if (!fs::exists(here / "CMakeCache.txt", failed)) return here.string();
+  const auto prefix = cached("installed", here).string();
+  const auto done = run_child({"cmake", "--install", here.string(), "--prefix", prefix});
+  if (done.status == 0) return prefix;
+  const auto why = said(done.out + done.err);
+  throw InputError({.id = "mlsysim.course.006",
+                    .message = "a submission links to an installed mlsysim",
+                    .found = why.empty() ? fmt::format("'{}'", here.string()) : why.back(),
+                    .expected = "an environment in which submissions can be graded",
+                    .hint = fmt::format("cmake --build {} builds the rest", here.string())});
 }
 
 Built built(const Submission& submission) {
-  const auto source = submission.folder.string(), folder = build_folder(submission).string();
-  // An installed program lies in PREFIX/bin.
-  const auto prefix = program_folder().parent_path().string();
-  std::error_code failed;
-  if (fs::exists(fs::path(prefix) / "CMakeCache.txt", failed))
-    throw InputError(
-        {.id = "mlsysim.course.006",
-         .message = "a submission links to an installed mlsysim",
-         .found = fmt::format("'{}', where it was built", prefix),
-         .expected = "an environment in which submissions can be graded",
-         .hint = fmt::format("cmake --install {} --prefix DIR, then DIR/bin/mlsysim course check", prefix)});
+  const auto source = submission.folder.string(), folder = cached("course", submission.folder).string();
+  const auto prefix = prefix_of_links();
   for (const auto& words :
        {std::vector<std::string>{"cmake", "-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=Debug",
                                  "-DCMAKE_PREFIX_PATH=" + prefix},
