@@ -11,6 +11,7 @@
 #include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -260,7 +261,12 @@ Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
 
 std::string machine_name(const Scenario& s) {
   if (s.fleet != nullptr) return s.fleet->name;
-  return s.accelerators ? fmt::format("{:g} x {}", *s.accelerators, s.hardware->name) : s.hardware->name;
+  if (!s.accelerators) return s.hardware->name;
+  for (const auto* rack : standard_zoo().all<HardwareNode>())
+    if (rack->part != nullptr && rack->part->name == s.hardware->name &&
+        rack->accelerator_count == *s.accelerators * rack->part->accelerator_count)
+      return rack->name;
+  return fmt::format("{:g} x {}", *s.accelerators, s.hardware->name);
 }
 
 std::string SizedPlan::degrees() const {
