@@ -386,6 +386,12 @@ def test_resolvers_of_ones_own_appear_by_themselves():
     assert "resolve_AgentPowerModel" not in {tool.name for tool in all_tools()}
 
 
+def test_a_reader_that_leaves_early_is_no_error():
+    words = f"{sys.executable} -m mlsysim.mcp --schemas"
+    done = subprocess.run(["bash", "-c", f"{words} | head -c 10"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stderr == ""
+
+
 def test_the_schemas_are_printed_without_the_sdk():
     done = subprocess.run([sys.executable, "-m", "mlsysim.mcp", "--schemas"], capture_output=True, text=True, check=True)
     assert [tool["name"] for tool in json.loads(done.stdout)] == [tool.name for tool in shipped()]
