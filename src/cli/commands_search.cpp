@@ -213,7 +213,7 @@ std::string with_intervals_of(const ExploreAnswer& a, const AskedSpace& s, int l
 /// Every row in the answer, for small sweeps without an objective.
 Answer row_table(const AskedSpace& s, int level, const RenderOptions& options) {
   const Space& space = *s.space;
-  const Question& question = s.question;
+  Question question = s.question;
   if (space.size() > kMostRows)
     throw InputError({.id = "mlsysim.cli.076",
                       .message = "a sweep without an objective lists every point",
@@ -236,6 +236,10 @@ Answer row_table(const AskedSpace& s, int level, const RenderOptions& options) {
   const bool for_programs = options.format == OutputFormat::json || options.format == OutputFormat::csv;
   std::vector<std::pair<std::uint64_t, std::vector<std::string>>> warned;
   std::size_t answered = 0;
+  constexpr const char* kShort = "memory_shortfall";  // behind what is shown, for the notes
+  const bool fits_or_not = find_field(space.sample().entry.results, kShort) != nullptr;
+  const auto asked = question.show;
+  if (fits_or_not) question.show.emplace_back(kShort);
   struct Stop {};
   const auto take = [&](const RowBlock& b) {
     if (interrupted) throw Stop{};
@@ -248,11 +252,13 @@ Answer row_table(const AskedSpace& s, int level, const RenderOptions& options) {
       for (std::size_t k = 0; k < exps.size(); ++k) {
         const bool number = b.skipped.empty() && std::isfinite(b.shown[k][p]);
         row.push_back(number ? Table::Cell(Value(b.shown[k][p]), exps[k]) : Table::Cell());
-        if (!number) none.push_back(question.show[k]);
+        if (!number) none.push_back(asked[k]);
       }
       intervals.add(b.first + p, !b.skipped.empty(), row);
       std::vector<std::string> notes;
       if (!b.skipped.empty()) notes.push_back(fmt::format("skipped: {}", b.skipped));
+      if (const double lack = fits_or_not && b.skipped.empty() ? b.shown[exps.size()][p] : 0; lack > 0)
+        notes.push_back(fmt::format("{} short of memory", pretty(AnyQuantity(Data<>::from_base(lack)))));
       if (b.skipped.empty() && !none.empty())
         notes.push_back(fmt::format("no finite {}", fmt::join(none, ", ")));
       if (b.skipped.empty() && ++answered <= kMostWarned) {
@@ -344,6 +350,9 @@ Answer search(const ScenarioRequest& request, const SearchRequest& asked, const 
     }
     const auto answer = explored(s, asked, explore_options(asked, s, observed), observed);
     auto out = answer_of(answer, options);
+    if (out.exit == Exit::infeasible)
+      if (const auto words = what_fits(request, *s.space); !words.empty())
+        out.diagnostics += fmt::format("mlsysim: {}\n", words);
     if (!s.said.empty()) out.diagnostics.insert(0, fmt::format("mlsysim: {}\n", s.said));
     if (asked.interval > 0)
       out.payload = with_intervals_of(answer, s, asked.interval, std::move(out.payload), options);

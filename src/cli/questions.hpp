@@ -70,6 +70,10 @@ struct AskedSpace {
 };
 [[nodiscard]] AskedSpace space_asked(const ScenarioRequest& request, const SearchRequest& asked);
 
+/// Changes of options with which an end of a space fits: "accelerators 8192 fits with --zero-stage 1, or
+/// --recomputation full". Empty where none is known.
+[[nodiscard]] std::string what_fits(const ScenarioRequest& request, const Space& space);
+
 /// The pipeline that the words of a pipeline command mean. @throws as its builder
 [[nodiscard]] Pipeline pipeline_asked(const PipelineRequest& request);
 

@@ -102,6 +102,12 @@ std::string range_of(std::span<const NumberInterval> intervals, std::string_view
   return {};
 }
 
+/// Whether requests end with their first token: a burst without answers.
+bool answers_nothing(const EvaluationLevel& p) {
+  const auto first = number_in(p, "ttft"), whole = number_in(p, "request_latency");
+  return first && whole && number_in(p, "itl") && *whole <= *first;
+}
+
 void latency_rows(Screen& s, const SystemEvaluation& e, std::span<const NumberInterval> intervals) {
   const auto& p = e.performance;
   bool first = true;
@@ -130,8 +136,7 @@ void latency_rows(Screen& s, const SystemEvaluation& e, std::span<const NumberIn
   row("itl", "p99_itl");
   if (row("ttft", "p99_ttft"))
     parts({"ttft_ingress", "ttft_queue", "ttft_dispatch", "ttft_prefill", "ttft_egress"});
-  // A request without an answer ends with its first token.
-  if (number_in(p, "request_latency") > number_in(p, "ttft")) row("request_latency", "p99_request_latency");
+  if (!answers_nothing(p)) row("request_latency", "p99_request_latency");
   if (row("step_latency"))
     parts({"latency_compute", "latency_memory", "communication_latency", "pipeline_bubble_latency",
            "host_transfer_latency"});
@@ -211,7 +216,21 @@ std::string assumed_words(const std::vector<Assumption>& all) {
   return fmt::format("{}", fmt::join(out, ", "));
 }
 
-/// "2 accelerators (now 1) with tp_size 2" as options: "--accelerators 2 --tp-size 2".
+/// "; 15T tokens take 62.9 d and cost $565,847" of a training run. Without a number of tokens the price of
+/// one is what there is.
+std::string run_words(const SystemEvaluation& e, std::string_view dollars_per_token) {
+  const auto tokens = number_in(e.performance, "training_tokens"),
+             time = number_in(e.performance, "training_time"), cost = number_in(e.macro, "run_cost");
+  if (!tokens || !time)
+    return fmt::format("{}{}", dollars_per_token,
+                       number_in(e.performance, "token_throughput") ? "; --tokens prices a run" : "");
+  return fmt::format("; {} tokens take {}{}", detail::short_count(*tokens),
+                     detail::human(*time, dim::time::exps),
+                     cost ? fmt::format(" and cost {}", detail::dollars(*cost)) : "");
+}
+
+}  // namespace
+
 std::string as_options(std::string_view change) {
   std::vector<std::string> words;
   for (std::size_t at = 0; at < change.size();) {
@@ -240,21 +259,6 @@ std::string as_options(std::string_view change) {
   std::replace(text.begin(), text.end(), '_', '-');
   return text;
 }
-
-/// "; 15T tokens take 62.9 d and cost $565,847" of a training run. Without a number of tokens the price of
-/// one is what there is.
-std::string run_words(const SystemEvaluation& e, std::string_view dollars_per_token) {
-  const auto tokens = number_in(e.performance, "training_tokens"),
-             time = number_in(e.performance, "training_time"), cost = number_in(e.macro, "run_cost");
-  if (!tokens || !time)
-    return fmt::format("{}{}", dollars_per_token,
-                       number_in(e.performance, "token_throughput") ? "; --tokens prices a run" : "");
-  return fmt::format("; {} tokens take {}{}", detail::short_count(*tokens),
-                     detail::human(*time, dim::time::exps),
-                     cost ? fmt::format(" and cost {}", detail::dollars(*cost)) : "");
-}
-
-}  // namespace
 
 std::string limit_of(const EvaluationLevel& level) {
   const auto* m = level.find("bottleneck");
@@ -290,6 +294,9 @@ std::string verdict_of(const SystemEvaluation& e, std::span<const AssertionResul
   const auto dollars =
       cost ? fmt::format(", {} per million tokens", detail::dollars(*cost * 1e6)) : std::string();
   const auto limit = limit_of(p);
+  if (answers_nothing(p))  // what a token of an answer costs was not asked
+    return out +
+           fmt::format(" TTFT {} for the last of the prompts, {} per token.", time("ttft"), time("itl"));
   if (number_in(p, "itl") && number_in(p, "ttft"))
     return out +
            fmt::format(" {} per token, TTFT {}{}. Limited by {}.", time("itl"), time("ttft"), dollars, limit);

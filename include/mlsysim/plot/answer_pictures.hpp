@@ -22,6 +22,9 @@ namespace mlsysim {
 /// The part of each changed input in a difference. Parts beyond the first `most` are one bar.
 [[nodiscard]] Picture difference_picture(const DifferenceReport& report, std::size_t most = 14);
 
+/// The error of a curve or a heat map of which no point fits.
+inline constexpr std::string_view kNothingFits = "mlsysim.picture.014";
+
 /// A result over one axis of numbers, a line for each choice of an axis beside it. Kinks are marked where
 /// another part of the time becomes the longest.
 /// @throws InputError for a space of another shape

@@ -110,7 +110,11 @@ std::string part_words(std::string_view name) {
 
 void require_some(const Space& space, const Points& all) {
   if (std::none_of(all.points.begin(), all.points.end(), [](const Point& p) { return p.feasible; }))
-    wrong_shape(space, "a point that fits", "mlsysim eval of one point says why it does not");
+    throw DomainError({.id = std::string(kNothingFits),
+                       .message = "no point of the space fits, and there is nothing to draw",
+                       .found = fmt::format("{} points that do not fit or are no plan", space.size()),
+                       .expected = "one that fits",
+                       .hint = "mlsysim sweep of the same words says of each point why it does not"});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "support/catch.hpp"
 
+#include <mlsysim/report/detail/verdict.hpp>
 #include <mlsysim/report/scorecard_report.hpp>
 
 #include <algorithm>
@@ -77,6 +78,19 @@ TEST_CASE("the brief card has the verdict first, at most twenty lines and no key
   }
   const auto verbose = render(sample(), {.verbosity = Verbosity::verbose});
   CHECK_THAT(verbose, Catch::Contains("reserve 100 MB") && Catch::Contains("a source"));
+}
+
+TEST_CASE("the verdict on a burst without answers has no price of a token", "[report]") {
+  auto e = sample();
+  for (const auto* time : {"ttft", "request_latency"})
+    e.performance.metrics.push_back({time, 0.7, dim::time::exps, "ms", time});
+  e.macro = {"macro",
+             EvaluationLevel::Status::pass,
+             "cheap",
+             {{"cost_per_token", 1e-6, Exponents{.token = -1, .money = 1}, "USD/Mtoken", "cost of a token"}}};
+  CHECK_THAT(verdict_of(e), Catch::Contains("700 ms") && Catch::Contains("12.3 ms") && !Catch::Contains("$"));
+  e.performance.metrics.back().value = 0.9;  // with answers
+  CHECK_THAT(verdict_of(e), Catch::Contains("700 ms") && Catch::Contains("$1"));
 }
 
 TEST_CASE("ranges stand beside their numbers", "[report]") {

@@ -10,6 +10,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mlsysim {
@@ -20,6 +21,10 @@ namespace mlsysim {
 /// The verdict on an evaluation, with missed assertions.
 [[nodiscard]] std::string verdict_of(const SystemEvaluation& e,
                                      std::span<const AssertionResult> assertions = {});
+
+/// A change that makes a plan fit as options: "2 accelerators (now 1) with tp_size 2" is
+/// "--accelerators 2 --tp-size 2".
+[[nodiscard]] std::string as_options(std::string_view change);
 
 /// The changes that move the result most, a sentence each, largest effect first: "Memory bandwidth: 10 % more
 /// cuts ITL (11.2 ms) by 4.7 %, at most by 41 %."

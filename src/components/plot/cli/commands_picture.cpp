@@ -73,7 +73,14 @@ Make over_space(Picture (*make)(const Space&, std::string_view)) {
   return [make](ScenarioRequest& request, const PlotRequest& asked) {
     const auto result = popped_result(request);
     const auto s = space_asked(request, asked.space);
-    return make(*s.space, result.empty() ? main_result(s.space->sample()) : result);
+    try {
+      return make(*s.space, result.empty() ? main_result(s.space->sample()) : result);
+    } catch (const DomainError& error) {
+      auto facts = error.facts();
+      if (facts.id != kNothingFits) throw;
+      if (auto words = what_fits(request, *s.space); !words.empty()) facts.hint = std::move(words);
+      throw DomainError(std::move(facts));
+    }
   };
 }
 
