@@ -167,6 +167,26 @@ const CLI::App* Program::innermost() const {
   return at;
 }
 
+namespace {
+
+/// Describes a missing option or word of a command, with its first example: "; expected the machine; e.g.
+/// mlsysim size ..."
+std::string what_is_required(const CLI::App& command, std::string_view complaint) {
+  std::string out;
+  for (const auto* option : command.get_options())
+    if (complaint.starts_with(option->get_name() + " "))
+      out = fmt::format("; expected {}", option->get_description());
+  const std::string about = command.get_footer();
+  constexpr std::string_view head = "Examples:\n  ";
+  if (const auto at = about.find(head); at != std::string::npos) {
+    const auto from = at + head.size();
+    out += fmt::format("; e.g. {}", about.substr(from, about.find('\n', from) - from));
+  }
+  return out;
+}
+
+}  // namespace
+
 /// CLI11's complaint in our words: what is near, and where to look.
 std::string Program::explain_usage(const CLI::ParseError& error) const {
   const CLI::App* at = innermost();
@@ -204,6 +224,7 @@ std::string Program::explain_usage(const CLI::ParseError& error) const {
   if (text.empty() && !commands.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
     text = fmt::format("a command is missing; expected one of {}", fmt::join(commands, ", "));
   if (text.empty()) text = error.what();
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) text += what_is_required(*at, text);
   return fmt::format("mlsysim: error: {}\ntry: {} --help\n", text, path);
 }
 

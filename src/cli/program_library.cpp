@@ -5,6 +5,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <ctime>
 #include <memory>
@@ -35,11 +36,13 @@ void Program::zoo_commands() {
   values_[offer(*show, "--kind", second_, "kind of the entry, where a name is used twice", "KIND")].place =
       Place::kind;
   show->add_flag("--yaml", yaml_, "as a YAML file that mlsysim reads again");
-  auto* search = command(*z, "search", "Find entries whose name, alias or title resembles the words",
-                         "Examples:\n  mlsysim zoo search llama\n"
-                         "  mlsysim zoo search h100 -o csv",
-                         [this] { return zoo_search(first_, render_); }, {Place::entry});
-  demand(*search, "WORDS", first_, "part of a name or title");
+  auto* search =
+      command(*z, "search", "Find entries whose name, alias or title resembles the words",
+              "Examples:\n  mlsysim zoo search llama\n"
+              "  mlsysim zoo search h100 -o csv",
+              [this] { return zoo_search(fmt::format("{}", fmt::join(scenario_.targets, " ")), render_); },
+              {Place::entry});
+  demand(*search, "WORDS", scenario_.targets, "part of a name or title");
   auto* fresh = command(
       *z, "new", "Write a YAML file with an entry of your own to start from",
       "Examples:\n  mlsysim zoo new hardware MyChip > mychip.yaml && mlsysim eval Llama3_8B mychip.yaml\n"

@@ -235,6 +235,11 @@ std::string load_words(const ServingProblem<>& p) {
   return fmt::format("{:g} at once", p.batch_size);
 }
 
+/// Devices in replicas of this plan that keep up with the arrivals.
+double devices_that_serve(const ServingProblem<>& p, const ServingEstimate<>& a) {
+  return std::ceil(p.arrival_rate / a.steady.capacity * a.replicas) * (p.devices() / a.replicas);
+}
+
 /// Adds what a steady state has beside the numbers of a static batch, and says whether the replicas keep up.
 void fill_steady(EvaluationLevel& level, const ServingProblem<>& p, const ServingEstimate<>& a,
                  Notes& notes) {
@@ -262,7 +267,7 @@ void fill_steady(EvaluationLevel& level, const ServingProblem<>& p, const Servin
             "ever; {} "
             "devices of this plan would keep up",
             pretty(AnyQuantity(p.arrival_rate), 3), pretty(AnyQuantity(s.capacity), 3),
-            std::ceil(p.arrival_rate / s.capacity * a.replicas) * (p.devices() / a.replicas));
+            devices_that_serve(p, a));
       },
       BreakReason::infeasible_constraint);
 }
@@ -317,7 +322,11 @@ void fill(SystemEvaluation& out, const ResolvedScenario& r, const ServingProblem
         },
         {{a.ttft.base(), a.steady.p99_ttft.base(), a.itl.base()}, {words(prefill), words(decode)}}};
     if (a.steady.overload > RequestRate<>())
-      p.summary = "more requests arrive than full replicas serve; of those that are served: " + p.summary;
+      p.summary = fmt::format(
+          "{} arrive and {} can be served; {:g} devices of this plan keep up, and mlsysim size finds a plan; "
+          "of those that are served: {}",
+          pretty(AnyQuantity(problem.arrival_rate), 3), pretty(AnyQuantity(a.steady.capacity), 3),
+          devices_that_serve(problem, a), p.summary.str());
   }
   fill_macro(out, r, problem.macro, a.macro, true);
 }

@@ -123,13 +123,16 @@ Machine machine_of(FieldReader& reader, std::string_view text, const Location& w
   auto names = zoo.names<HardwareNode>();
   for (auto more : {zoo.names<Node>(), zoo.names<Fleet>(), zoo.names<Pod>()})
     for (auto& name : more) names.push_back(std::move(name));
-  throw LookupError({.id = "mlsysim.engine.032",
-                     .message = fmt::format("there is no hardware '{}'", text),
-                     .key = "hardware",
-                     .found = fmt::format("'{}'", text),
-                     .expected = "the name of a device, a node, a pod or a cluster, or a YAML file with one",
-                     .hint = did_you_mean(text, names),
-                     .where = where});
+  throw LookupError(
+      {.id = "mlsysim.engine.032",
+       .message = fmt::format("there is no hardware '{}'", text),
+       .key = "hardware",
+       .found = fmt::format("'{}'", text),
+       .expected = "the name of a device, a node, a pod or a cluster, or a YAML file with one",
+       .hint = text.find(',') == std::string::npos
+                   ? did_you_mean(text, names)
+                   : "one machine is asked about: mlsysim sweep, compare and decide take several",
+       .where = where});
 }
 
 /// The memory of a device that was found by its name, as its maker may sell the chip with several.

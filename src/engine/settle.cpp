@@ -163,6 +163,8 @@ ServingProblem<> settle_serving(const ResolvedScenario& r, Notes& notes) {
     return out;
   }
   const Scenario& s = r.asked();
+  if (out.load == Load::rate && s.batch_size > 1)
+    notes.remark("no effect at a rate, which says how many requests run: batch_size");
   const Figures figures(standard_zoo(), notes);
   if (!out.has_token_budget) {  // formulas from totals divide a burst at a budget that is given alone
     out.prefill_chunk_tokens = figures.number("catalogue.serving.chunk_tokens");

@@ -402,3 +402,36 @@ def test_family_states_what_is_launched(refused, tmp_path):
     (tmp_path / "mine.yaml").write_text(RUNTIME + "  small_kernels: few\n")
     refused("--zoo", tmp_path, *EVAL, "--runtime", "mine",
             parts=["mlsysim.spec.091", "runtime 'mine' launches kernels that family 'few' does not state", "'norm'"])
+
+
+@pytest.mark.parametrize(("words", "parts"), [
+    (("optimize", *EVAL[1:], "--axis", "batchsize=1..8", "--maximize", "token_throughput"), ["mlsysim.explore.040", "'batchsize'", "'batch_size'"]),
+    (("eval", "Llama3_8B", "H100,H200"), ["mlsysim.engine.032", "sweep", "decide"]),
+    (("size", "Llama3_8B", "H100", "--rate", "10/s"), ["--on", "e.g. mlsysim size "]),
+    (("calibrate", "--device", "A100"), ["--table", "e.g. mlsysim calibrate "]),
+    (("plot", "curve", "Llama3_70B", "H100", "itl", "--axis", "batch_size=1..8"), ["mlsysim.picture.014", "8 points", "--accelerators 2"]),
+])
+def test_a_slip_is_answered_with_what_was_meant(refused, words, parts):
+    refused(*words, parts=parts)
+
+
+def test_a_key_that_stands_too_high_is_shown_its_place(refused, tmp_path):
+    refused("eval", "Llama3_8B", device(tmp_path, more="  tdp: 700 W\n"), parts=["mine.yaml:6:3", "unknown key 'tdp'", "power: {tdp: ...}"])
+
+
+def test_a_search_of_which_nothing_fits_says_what_would(run):
+    done = run("pareto", "Llama3_70B", "H100", "--axis", "batch_size=1..8")
+    assert done.code == 2 and "--accelerators 2 --tp-size 2" in done.err
+    rows = run("sweep", "Llama3_70B", "H100", "--batch-size", "1", "-o", "json").json()["rows"]
+    assert not rows[0]["feasible"] and "GB short of memory" in rows[0]["note"]
+
+
+def test_a_flag_with_a_slip_names_the_one_of_the_table(run):
+    done = run("import", "vllm serve Qwen/Qwen3-32B --tensor-paralel-size 4", "--hardware", "H100")
+    assert done.code == 0 and "'tensor-parallel-size'" in done.err
+
+
+def test_a_number_of_requests_has_no_effect_at_a_rate(run):
+    warned = run(*EVAL, "--rate", "5/s", "--batch-size", "20", "-o", "json").json()["warnings"]
+    assert any("batch_size" in text for text in warned)
+    assert not any("batch_size" in text for text in run(*EVAL, "--rate", "5/s", "-o", "json").json()["warnings"])

@@ -1,6 +1,7 @@
 #include "detail/settings.hpp"
 
 #include <mlsysim/units/detail/lower.hpp>
+#include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +11,10 @@
 #include <cmath>
 
 namespace mlsysim::detail {
+
 namespace {
+
+constexpr int kSlip = 2;  // letters by which a flag may differ from one of the table for that one to be meant
 
 std::optional<bool> truth(std::string_view text) {
   const auto word = lower(text);
@@ -133,6 +137,11 @@ void Settings::put(const FlagRow& row, const Given& given) {
 
 void Settings::put_unknown(const Given& given, std::string_view remark) {
   auto why = fmt::format("not in the table of {} {}", table_->engine, table_->version);
+  std::vector<std::string> flags;
+  for (const auto& row : table_->rows()) flags.push_back(row.flag);
+  if (const auto near = near_misses(given.key, flags, 1);
+      !near.empty() && edit_distance(given.key, near[0]) <= kSlip)
+    why += fmt::format("; did you mean '{}'?", near[0]);
   if (!remark.empty()) why += fmt::format("; {}", remark);
   findings_->push_back({given.key, given.value, FlagUse::ignored, std::move(why), given.where});
 }

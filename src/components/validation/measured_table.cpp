@@ -103,7 +103,8 @@ MeasuredTable load_table(const std::string& name, const fs::path& folder, const 
          .key = name,
          .found = found.empty() ? fmt::format("'{}'", name) : fmt::format("{}", fmt::join(found, ", ")),
          .expected = "the name of a table, as mlsysim validate --list shows it",
-         .hint = did_you_mean(name, names)});
+         .hint = name.ends_with(".csv") ? "name the definition beside it, a YAML file with 'data: ...'"
+                                        : did_you_mean(name, names)});
   auto table = load_table_file(root / (found.front() + ".yaml"), data);
   table.name = found.front();
   table.topic = found.front().substr(0, found.front().find('/'));

@@ -8,6 +8,7 @@
 #include <mlsysim/resolver_api/record.hpp>
 #include <mlsysim/specs/content.hpp>
 #include <mlsysim/units/format.hpp>
+#include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/version.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -110,13 +111,19 @@ class ScenarioProblem final : public Problem {
       s.hardware = nullptr;
       return;
     }
-    if (field == nullptr)
+    if (field == nullptr) {
+      std::vector<std::string> names;
+      for (const auto& f : describe<Scenario>()) names.push_back(f.name);
+      auto near = did_you_mean(name, names);
       throw LookupError(
           {.id = "mlsysim.explore.040",
            .message = fmt::format("nothing named '{}' can vary here", name),
            .key = name,
+           .found = fmt::format("'{}'", name),
            .expected = "a number of the scenario or of the views behind it, or a field of Scenario",
-           .hint = "mlsysim sensitivity lists the numbers, mlsysim eval --help the fields"});
+           .hint = near.empty() ? "mlsysim sensitivity lists the numbers, mlsysim eval --help the fields"
+                                : std::move(near)});
+    }
     write_checked(*field, &s, value);
     if (name == "hardware") s.fleet = nullptr;
   }
