@@ -253,6 +253,14 @@ Answer solve_question(ScenarioRequest request, const SolveRequest& asked, const 
           ? asked.limits.front().condition()
           : pop(request, "a condition",
                 "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8");
+  if (condition.find_first_of("<>=") == std::string::npos)
+    throw InputError(
+        {.id = "mlsysim.cli.375",
+         .message = "the command line has no condition to solve for",
+         .key = "solve",
+         .found = fmt::format("'{}'", condition),
+         .expected = "a condition, or one of --ttft, --itl and --e2e",
+         .hint = "e.g. mlsysim solve Llama3_70B H100 'itl <= 30 ms' batch_size --accelerators 8"});
   const auto q = subject_asked(request, std::span(&free, 1));
   SolveDomain domain;
   if (!asked.low.empty()) domain.low = AnyQuantity::parse(asked.low);

@@ -149,6 +149,7 @@ std::string fill_in_search(const Scenario& scenario, const ScenarioRequest& requ
   }
   if (!has_goal) {
     add_usual_goals(scenario, serves, trains, asked);
+    if (serves && asked.command == "optimize" && asked.show.empty()) asked.show = {"ttft", "itl"};
     auto goals = asked.maximize;
     goals.insert(goals.end(), asked.minimize.begin(), asked.minimize.end());
     said += fmt::format("{}no objective: {}", said.empty() ? "" : "; ", fmt::join(goals, ", "));

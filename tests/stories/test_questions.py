@@ -67,8 +67,10 @@ def remedies(command, folder):
     return " ".join(row["change"] for row in changes)
 
 
-def best(answer):
-    return answer.json["best"][0]["point"] if "point" in answer.json["best"][0] else answer.json["best"][0]
+def times_hold(answer):
+    """The best plan shows the times that were limited, and they hold."""
+    shown = answer.json["best"][0]["shown"]
+    return shown["itl"] <= 30 and shown["ttft"] <= 2000
 
 
 # One function for each row of the page, in its order: the facts that make an answer right.
@@ -184,12 +186,12 @@ def decision(command, folder):
 
 def batch_under_limits(command, folder):
     a = Answer(command, folder)
-    assert near(a.json["feasible"], 27) and a.json["constraints"]
+    assert near(a.json["feasible"], 27) and times_hold(a)
 
 
 def plan_under_limits(command, folder):
     a = Answer(command, folder)
-    assert a.json["feasible"] > 0 and "concurrency" in json.dumps(a.json["axes"])
+    assert times_hold(a) and "concurrency" in json.dumps(a.json["axes"])
 
 
 def replicas(command, folder):

@@ -165,7 +165,7 @@ TEST_CASE("a heat map and a curve draw what the scorecard says, and count what d
   CHECK(heat.notes.back().find("2 of 6 points") != std::string::npos);
   CHECK_FALSE(heat.sources.empty());
   CHECK_THROWS_WITH(curve_picture(Space(problem, {numbers_axis("batch_size", {4096})}), "itl"),
-                    Catch::Contains("another space"));
+                    Catch::Contains(std::string(kNothingFits)));
 }
 
 TEST_CASE("every picture has all its forms", "[picture]") {

@@ -10,6 +10,7 @@
 #include <mlsysim/model_files/model_file.hpp>
 #include <mlsysim/model_graphs/program.hpp>
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
@@ -24,12 +25,15 @@ constexpr std::uint64_t kLongest = 1 << 20;  // bytes of a file that may be a la
 
 LaunchFormat format_of(const std::string& word) {
   if (const auto format = choice_of<LaunchFormat>(word)) return *format;
+  const std::vector<std::string> names(Choices<LaunchFormat>::names.begin(),
+                                       Choices<LaunchFormat>::names.end());
+  auto near = did_you_mean(word, names);
   throw LookupError({.id = "mlsysim.cli.111",
                      .message = fmt::format("there is no launch format '{}'", word),
                      .key = word,
                      .found = fmt::format("'{}'", word),
-                     .expected = fmt::format("one of {}", fmt::join(Choices<LaunchFormat>::names, ", ")),
-                     .hint = "choose one of them"});
+                     .expected = fmt::format("one of {}", fmt::join(names, ", ")),
+                     .hint = near.empty() ? "choose one of them" : std::move(near)});
 }
 
 /// A word with a space is a command line; others are files.
