@@ -32,19 +32,30 @@ for (const q of document.querySelectorAll("#questions button")) {
   note(`view ${explorer.state.view}`);
   for (const b of document.querySelectorAll("#views button")) { b.click(); note(`view ${b.dataset.view}`); }
 }
-document.dispatchEvent(new KeyboardEvent("keydown", { key: "2" }));
+const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
+press("2");
 note("key 2");
+press("]");
+note("key ]");
+press("[");
+note("key [");
+press("?");
+seen.help = $("keys").open;
+$("keys").close();
+press("/");
+seen.model_focused = document.activeElement.id;
 seen.csv = explorer.csvText();
 $("questions").dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
 note("arrow");
 seen.focus = document.activeElement.dataset.view;
 const typed = $("number-batch_size"); typed.value = "24"; typed.dispatchEvent(new Event("change"));
 note("typed");
-document.dispatchEvent(new KeyboardEvent("keydown", { key: "r" }));
+press("r");
 note("reset");
 await choose("machine", "H200");
 note("machine");
 seen.theme = document.documentElement.className; $("theme").click(); seen.theme_after = document.documentElement.className;
+press("t"); seen.theme_again = document.documentElement.className;
 const begun = performance.now(); for (let k = 0; k < 20; k += 1) explorer.solved("H100"); seen.ms = (performance.now() - begun) / 20;
 seen.shell = $("shell").textContent;
 const e = document.createElement("pre"); e.id = "seen"; e.textContent = JSON.stringify(seen); document.body.append(e);
@@ -104,10 +115,11 @@ def main(program):
     for name in views:
         assert seen[name]["svgs"] >= 1 and "NaN" not in seen[name]["view"] and "undefined" not in seen[name]["view"], (name, seen[name])
     assert "view=memory" in seen["key 2"]["hash"] and "view=cost" in seen["arrow"]["hash"] and seen["focus"] == "cost"
+    assert "view=cost" in seen["key ]"]["hash"] and "view=memory" in seen["key ["]["hash"] and seen["help"] and seen["model_focused"] == "model"
     assert "x.batch_size=24" in seen["typed"]["hash"] and "x." not in seen["reset"]["hash"]
     other = number(program, "eval", "Llama3_70B", "H200", "--accelerators", "8", name="itl")
     assert same(other, seen["machine"]["answer"])
-    assert re.match(r",H100,H200,meaning\r\nmemory\.weights,", seen["csv"]) and seen["theme"] != seen["theme_after"]
+    assert re.match(r",H100,H200,meaning\r\nmemory\.weights,", seen["csv"]) and seen["theme"] != seen["theme_after"] != seen["theme_again"]
     assert seen["shell"].startswith("mlsysim eval Llama3_70B H200 --accelerators 8")
     assert "<title>run</title>" not in odd and html.escape(ODD, quote=False) in odd
     print(f"{len(views)} views, {seen['ms']:.2f} ms a scorecard")
