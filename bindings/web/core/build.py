@@ -57,10 +57,11 @@ def rooms():
         files = sorted(f.relative_to(top).as_posix() for f in (top.glob("*.cpp") if room == "cli" else top.rglob("*.cpp")))
         files = [f for f in files if not f.startswith("tool/") and f"{room}/{f}" not in LEFT_OUT]
         apart = [f for f in files if f"{room}/{f}" in alone]
-        joined = [f for f in files if f not in apart]
-        groups = (len(joined) + 7) // 8
-        for g in range(groups):
-            out.append((f"{name}_{g}", [f"{room}/{f}" for i, f in enumerate(joined) if i * groups // len(joined) == g]))
+        # Commands of a component are no part of its library, and may use the names of its files for things of their own.
+        for part, joined in ((name, [f for f in files if f not in apart and not f.startswith("cli/")]), (f"{name}_cli", [f for f in files if f.startswith("cli/")])):
+            groups = (len(joined) + 7) // 8
+            for g in range(groups):
+                out.append((f"{part}_{g}", [f"{room}/{f}" for i, f in enumerate(joined) if i * groups // len(joined) == g]))
         out += [(f"{name}_{f[:-4].replace('/', '_')}", [f"{room}/{f}"]) for f in apart]
     return out
 

@@ -33,7 +33,7 @@ export class Core {
   }
   /** Runs a command line without its first word. */
   run(words: string[]): Answer {
-    const e = this.exports, given = new TextEncoder().encode(["mlsysim", ...words].map((w) => `${w}\0`).join(""));
+    const e = this.exports, given = new TextEncoder().encode(words.map((w) => `${w}\0`).join(""));
     const at = e.words(given.length);
     new Uint8Array(e.memory.buffer, at, given.length).set(given);
     const code = e.run();

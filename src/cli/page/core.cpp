@@ -32,15 +32,15 @@ extern "C" {
 }
 /// Runs them. @return the exit code
 [[clang::export_name("run")]] int mlsysim_run() {
-  std::vector<char*> each;
-  for (std::size_t at = 0; at < words.size(); at = words.find('\0', at) + 1)
-    each.push_back(words.data() + at);
-  each.push_back(nullptr);
+  std::vector<std::string> each;
+  for (std::size_t at = 0, end; at < words.size(); at = end + 1) {
+    end = words.find('\0', at);
+    each.push_back(words.substr(at, end - at));
+  }
   payload.clear();
   diagnostics.clear();
   try {
-    mlsysim::cli::Program program;
-    return program.run(static_cast<int>(each.size()) - 1, each.data());
+    return mlsysim::cli::Program(std::move(each)).run();
   } catch (const std::exception& error) {
     return mlsysim::cli::put({"", mlsysim::cli::error_text(error), mlsysim::cli::Exit::bad_input});
   }
