@@ -46,6 +46,7 @@ LINES = [
     ["optimize", *H100, "--axis", "batch_size=1..64*2", "--maximize", "token_throughput", "--subject-to", "itl <= 12 ms"],
     ["plot", "roofline", *H100[:2], "itl", *H100[2:], "-o", "svg"],
     ["plot", "timeline", *H100[:2], "itl", *H100[2:], "-o", "vega"],
+    ["plot", "timeline", *H100[:2], "itl", *H100[2:], "-o", "trace"],
     ["plot", "topology", "H100", "-o", "svg"],
     ["plot", "layers", "Qwen3_30B_A3B", "-o", "svg"],
     ["memory", "Llama3_70B", "H100", "--tensor-parallel", "8", "-o", "json"],
@@ -181,6 +182,10 @@ def look(page, view):
     return page.run("document.getElementById('view').textContent")
 
 
+def open_groups(page):
+    page.run("(async () => { let shut; while ((shut = document.querySelectorAll('#sliders details:not([open])')).length) { for (const d of shut) d.open = true; await new Promise((done) => setTimeout(done, 30)); } })()")
+
+
 def command(page, line):
     """Types a command into the console below the views, and runs it."""
     page.run(f"(() => {{ const line = document.getElementById('line'); line.value = {json.dumps(line)}; line.dispatchEvent(new Event('input')); }})()")
@@ -201,21 +206,57 @@ def picture(page, name, night=False, **size):
     page.screen(pathlib.Path(os.environ["MLSYSIM_GALLERY"]) / f"explorer-{name}.png" if "MLSYSIM_GALLERY" in os.environ else os.devnull)
 
 
+def said_keys(page):
+    """Keys that a reader sees in place of labels; the program's texts and pictures, code, and names of files and engines are not the page's words."""
+    words = page.run("""(() => {
+      const copy = document.getElementById('explorer').cloneNode(true);
+      for (const e of copy.querySelectorAll('pre, code, option, title, desc, svg.picture, #measured, #take-along')) e.remove();
+      return [...copy.querySelectorAll('*')].flatMap((e) => [...e.childNodes]).filter((n) => n.nodeType === 3).map((n) => n.data).join('\\n');
+    })()""")
+    return re.findall(r"\b[a-z]+(?:_[a-z0-9]+)+\b|\b[a-z]{2,}\.(?!json|yaml)[a-z]\w*", words)
+
+
+def levers(page):
+    """What is offered to change is on the left, too, and goes to values that the core takes; sliders stand at their values, with their units."""
+    for mode, model, of in (("serve", "Llama3_70B", "itl"), ("train", "Llama3_8B", "step_latency")):
+        ask(page, mode=mode, model=model, of=of)
+        look(page, "sensitivity")
+        open_groups(page)
+        inputs = set(json.loads(page.run("JSON.stringify([...document.querySelectorAll('#sliders [data-name]')].map((e) => e.dataset.name))")))
+        rows = list(csv.reader(io.StringIO(page.run("explorer.csvText()"))))[1:]
+        assert len(rows) > 3 and not (strange := {row[0] for row in rows} - inputs), (mode, strange)
+        # A step goes to a value that the core takes.
+        low = json.loads(page.run("JSON.stringify(Object.fromEntries(explorer.solved(explorer.state.machine).p.inputs.filter((i) => i.unit === '').map((i) => [i.name, i.low ?? 0])))"))
+        assert all(float(to.replace(",", "")) >= low[row[0]] for row in rows if row[0] in low for to in (row[2], row[4]) if to), rows
+        # Sliders stand at the value in the field beside them, which has the unit that the input has.
+        wrong = json.loads(page.run("""JSON.stringify([...document.querySelectorAll('#sliders .slider')].filter((e) => {
+          const range = e.querySelector('[type=range]'), input = explorer.solved(explorer.state.machine).p.input(range.dataset.name);
+          const typed = Number(e.querySelector('[type=text]').value) * input.scale, at = Number(range.value) / (range.min === '0' && range.max === '100' ? 100 : 16);
+          const stands = range.min === '0' && range.max === '100' ? Math.abs(at - typed) < 0.011 : Math.abs(at - Math.log2(typed / input.value)) < 0.1;
+          return !stands || (input.unit !== '') !== (e.querySelector('i') !== null);
+        }).map((e) => e.textContent))"""))
+        assert not wrong, (mode, wrong)
+    for along, ends in (("straggler_factor", (1, 16)), ("overlap_efficiency", (0, 1)), ("batch_size", (1, 512))):
+        ask(page, mode="train", model="Llama3_8B", of="step_latency", along=along)
+        look(page, "curve")
+        at = [float(row[0]) for row in list(csv.reader(io.StringIO(page.run("explorer.csvText()"))))[1:]]
+        assert len(at) > 5 and ends[0] <= at[0] < at[-1] <= ends[1], (along, at[0], at[-1])
+
+
 def views(page):
     """Every view draws something of its own, on a telephone too; names come as text, never as markup."""
-    seen = {}
+    seen, keys = {}, set()
     for view in VIEWS:
         ask(page, **PICTURES.get(view, {}))
         seen[view] = look(page, view)
         if view == "front":
             page.wait("document.getElementById('sure')?.dataset.banded === 'yes' && document.querySelectorAll('#view polygon').length === 2")
-        if view == "walls":
-            page.wait("[...document.querySelectorAll('.cards output')].every((o) => o.textContent !== '...')")
         if view == "decide":
             rank(page)
         picture(page, view)
         assert len(seen[view]) > 20 and "undefined" not in seen[view] and "NaN" not in seen[view], (view, seen[view])
-    assert len(set(seen.values())) == len(VIEWS)
+        keys |= {(view, key) for key in said_keys(page)}
+    assert len(set(seen.values())) == len(VIEWS) and not keys, keys
     for view in ("roofline", "timeline", "machine", "model"):
         look(page, view)
         assert page.run("document.getElementById('view').querySelectorAll('svg.picture title').length") >= 1, view
@@ -231,7 +272,9 @@ def views(page):
     page.run("document.getElementById('take-along').open = true")
     command(page, "mlsysim units convert '80 GiB' GB")
     page.wait("document.getElementById('take-along').textContent.includes('exit code 0')")
+    look(page, "curve")
     page.call("Emulation.setDeviceMetricsOverride", **PHONE)
+    page.wait("document.querySelector('#view svg.chart').viewBox.baseVal.width < 360")
     for view in VIEWS:
         look(page, view)
         width = page.run("document.documentElement.scrollWidth")
@@ -399,7 +442,17 @@ def what_is_in_the_way(page):
 
 
 def taken_along(page):
-    """The Python and the C++ of the question are such that they run and compile."""
+    """The timeline is saved as a trace; the Python and the C++ of the question are such that they run and compile."""
+    ask(page)
+    look(page, "timeline")
+    page.run("""(() => {
+      const [make, click] = [URL.createObjectURL, HTMLAnchorElement.prototype.click];
+      URL.createObjectURL = (blob) => { window.saved = blob; return '#'; };
+      HTMLAnchorElement.prototype.click = () => Object.assign(URL, { createObjectURL: make }) && Object.assign(HTMLAnchorElement.prototype, { click });
+      document.getElementById('trace').click();
+    })()""")
+    page.wait("window.saved && URL.createObjectURL(new Blob([])).startsWith('blob:')")
+    assert page.run("(async () => JSON.parse(await window.saved.text()).traceEvents.length)()") > 100
     ask(page, changes={"batch_size": 8, "kwh_price": 4e-8})
     python, cpp = (page.run(f"document.getElementById('{name}').textContent") for name in ("python", "cpp"))
     asked = subprocess.run([sys.executable, "-c", python], capture_output=True, text=True, check=False)
@@ -412,17 +465,25 @@ def taken_along(page):
 
 
 def walls(page):
-    """Each of the 22 walls has a number of the page's model and machine; a move of a slider moves it."""
+    """A number on the card of a wall is the page's own, whatever the task; a lesson says whether it answers the page, and a move of its slider moves it."""
+    for question, least in (({}, 9), ({"mode": "train", "model": "Llama3_8B", "of": "step_latency"}, 7), ({"mode": "infer", "model": "ResNet50", "machine": "A100", "of": "latency"}, 4)):
+        ask(page, **question)
+        look(page, "walls")
+        cards = json.loads(page.run("JSON.stringify([...document.querySelectorAll('.cards button')].map((c) => [c.querySelector('output')?.dataset.result ?? '', c.textContent.replace(/^\\d+ /, '')]))"))
+        numbers, results = {name for name, _ in cards if name}, json.loads(page.run("JSON.stringify(Object.keys(explorer.solved(explorer.state.machine).n))"))
+        assert len(cards) == 22 and len(numbers) >= least and numbers <= set(results), (question, cards)
+        assert not any(re.search(r"\d", text) for name, text in cards if not name), cards
     ask(page)
     look(page, "walls")
-    page.wait("[...document.querySelectorAll('.cards output')].every((o) => o.textContent !== '...')")
-    numbers = page.run("JSON.stringify([...document.querySelectorAll('.cards output')].map((o) => o.textContent))")
-    assert len(json.loads(numbers)) == 22 and all(re.search(r"\d", text) for text in json.loads(numbers)), numbers
-    # The wall of serving answers the question of the page, as the tiles do.
-    page.run("document.querySelector('[data-wall=\"4\"]').click()")
-    for result in ("ttft", "itl"):
-        tile = page.run(f"document.querySelector('#tiles [data-result={result}] strong').textContent")
-        page.wait(f"[...document.querySelectorAll('#lesson tr')].some((row) => row.textContent.includes({json.dumps(tile)}))")
+    tile = {name: page.run(f"document.querySelector('#tiles [data-result={name}] strong').textContent") for name in ("ttft", "itl")}
+    assert tile["ttft"] in page.run("document.querySelector('.cards [data-result=ttft]').textContent")
+    # The memory wall belongs to resolvers of training and of one device: none of them has the page's numbers.
+    for wall, about in (("2", "other"), ("9", "example"), ("4", "page")):
+        page.run(f"document.querySelector('[data-wall=\"{wall}\"]').click()")
+        page.wait(f"document.querySelector('#lesson table') && document.getElementById('lesson').textContent.startsWith('{wall} ')")
+        assert page.run("document.getElementById('about').dataset.about") == about, (wall, page.run("document.getElementById('about').textContent"))
+    for text in tile.values():
+        page.wait(f"[...document.querySelectorAll('#lesson tr')].some((row) => row.textContent.includes({json.dumps(text)}))")
     before = page.run("document.querySelector('#lesson table').textContent")
     page.run("(() => { const r = document.querySelector('#lesson input[type=range][aria-label=\"input tokens\"]'); r.value = 4; r.dispatchEvent(new Event('input')); })()")
     page.wait(f"document.querySelector('#lesson table')?.textContent !== {json.dumps(before)}")
@@ -467,6 +528,7 @@ def main(program):
         moved_figures(page, program, folder)
         training(page, program, folder)
         walls(page)
+        levers(page)
         decided(page, program)
         what_is_in_the_way(page)
         taken_along(page)

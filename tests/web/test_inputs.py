@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 import browser
-from test_core import CONFIG, SKIPPED, ask, choose, itl_of, look, module
+from test_core import CONFIG, SKIPPED, ask, choose, itl_of, look, module, open_groups
 
 ROOT = pathlib.Path(__file__).parents[2]
 # A loop that takes about a millisecond.
@@ -28,10 +28,6 @@ def type_into(page, name, text):
 
 def itl(page, machine="explorer.state.machine"):
     return page.run(f"explorer.solved({machine}).n.itl")
-
-
-def open_groups(page):
-    page.run("(async () => { let shut; while ((shut = document.querySelectorAll('#sliders details:not([open])')).length) { for (const d of shut) d.open = true; await new Promise((done) => setTimeout(done, 30)); } })()")
 
 
 def every_input(page, program):

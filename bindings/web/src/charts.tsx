@@ -16,7 +16,8 @@ export interface Line {
 }
 
 /** Letters keep their size on a telephone, where pictures are narrower. */
-export const narrow = () => matchMedia("(max-width: 46em)").matches;
+export const telephone = matchMedia("(max-width: 46em)");
+export const narrow = () => telephone.matches;
 
 function Canvas(p: { width: number; height: number; title: string; description: string; children: ComponentChildren }) {
   return (
@@ -36,15 +37,17 @@ const STEP = 30, THICK = 18;
 export function BarChart({ title, description, rows }: { title: string; description: string; rows: Bar[] }) {
   const width = narrow() ? 330 : 760, known = rows.filter((r) => Number.isFinite(r.from) && Number.isFinite(r.to));
   const widest = (words: string[], letter: number) => Math.max(0, ...words.map((w) => letter * w.length));
-  const left = Math.min(0.42 * width, 16 + widest(known.map((r) => r.name), LETTER)), right = 14 + widest(known.map((r) => r.label), LETTER);
-  const before = known.some((r) => r.second || r.to < 0) ? 14 + widest(known.flatMap((r) => [r.label, r.second?.label ?? ""]), LETTER) : 0;
+  // Two bars on one side of zero share the row, and their labels stand behind the longer one.
+  const beside = (r: Bar) => r.second !== undefined && r.to * r.second.to > 0, behind = (r: Bar) => (beside(r) ? `${r.label}, ${r.second!.label}` : r.label);
+  const left = Math.min(0.42 * width, 16 + widest(known.map((r) => r.name), LETTER)), right = 14 + widest(known.map(behind), LETTER);
+  const before = known.some((r) => r.second || r.to < 0) ? 14 + widest(known.flatMap((r) => [behind(r), r.second?.label ?? ""]), LETTER) : 0;
   const ends = [...known.flatMap((r) => [r.from, r.to, r.second?.to ?? 0, r.high ?? 0]), 0].filter(Number.isFinite);
   const low = Math.min(...ends), high = Math.max(...ends, low + 1e-300);
   const x = (v: number) => left + before + ((v - low) / (high - low)) * (width - left - right - before);
   const most = Math.floor(left / LETTER) - 2, cut = (name: string) => (name.length > most ? `${name.slice(0, most - 1)}\u2026` : name);
-  const piece = (from: number, to: number, y: number, kind: string) => {
+  const piece = (from: number, to: number, y: number, kind: string, height = THICK) => {
     const [a, b] = [Math.min(x(from), x(to)), Math.max(x(from), x(to))];
-    return <rect x={a} y={y} width={Math.max(b - a, 1)} height={THICK} rx="2" class={kind} />;
+    return <rect x={a} y={y} width={Math.max(b - a, 1)} height={height} rx="2" class={kind} />;
   };
   const said = (v: number, text: string, y: number, less: boolean) => <text x={x(v) + (less ? -7 : 7)} y={y} text-anchor={less ? "end" : "start"} class="value">{text}</text>;
   return (
@@ -54,11 +57,12 @@ export function BarChart({ title, description, rows }: { title: string; descript
         return (
           <g>
             <text x={left - 10} y={text} text-anchor="end">{cap(cut(r.name))}<title>{r.name}</title></text>
-            {piece(r.from, r.to, y, r.whole ? "t" : r.other ? "b" : "a")}
-            {r.second && piece(0, r.second.to, y, "b")}
+            {piece(r.from, r.to, y, r.whole ? "t" : r.other ? "b" : "a", beside(r) ? THICK / 2 : THICK)}
+            {r.second && (beside(r) ? piece(0, r.second.to, y + THICK / 2, "b", THICK / 2) : piece(0, r.second.to, y, "b"))}
             {r.low !== undefined && Number.isFinite(r.high) && <path d={`M${x(r.low)} ${y + THICK / 2}H${x(r.high!)}m0 -5v10M${x(r.low)} ${y + THICK / 2 - 5}v10`} class="whisker" />}
-            {said(less ? r.to : Math.max(r.from, r.to, Number.isFinite(r.high) ? r.high! : -Infinity), r.label, text, less)}
-            {r.second && said(r.second.to, r.second.label, text, r.second.to < 0 || (r.second.to === 0 && !less))}
+            {beside(r) ? said(less ? Math.min(r.to, r.second!.to) : Math.max(r.to, r.second!.to), behind(r), text, less)
+              : said(less ? r.to : Math.max(r.from, r.to, Number.isFinite(r.high) ? r.high! : -Infinity), r.label, text, less)}
+            {r.second && !beside(r) && said(r.second.to, r.second.label, text, r.second.to < 0 || (r.second.to === 0 && !less))}
           </g>
         );
       })}

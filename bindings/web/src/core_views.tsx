@@ -11,6 +11,7 @@ import { Program } from "./program";
 import { Decide } from "./decide";
 import { cap, digits, forgetTable, ResultChoice, Table, Words } from "./parts";
 import { program, state } from "./state";
+import { save } from "./take_along";
 
 const LEVERS = 12;
 
@@ -55,6 +56,8 @@ interface Spread {
   figures: string[]; bottleneck: string; flips: number; assumptions: { name: string; value: string; source: string }[];
   results: { meaning: string; unit: string; value: number; low: number; high: number; outer_bounds: [number, number]; total: number[] }[];
 }
+/** Kind and reference of a range, which stand behind its key. */
+const sourceOf = (text: string) => cap(/^range of .* \((.+)\)$/.exec(text)?.[1] ?? text);
 function Uncertain({ spread }: { spread: Spread }) {
   const r = spread.results[0]!, show = (v: number) => `${digits(v)} ${unitWords(r.unit)}`.trim();
   const rows = spread.figures.map((name, i) => ({ name: labelOf(name), from: 0, to: r.total[i]!, label: `${(100 * r.total[i]!).toFixed(0)} %` })).sort((a, b) => b.to - a.to).slice(0, LEVERS);
@@ -64,7 +67,7 @@ function Uncertain({ spread }: { spread: Spread }) {
         {" "}{cap(labelOf(spread.bottleneck))} is the longest part{spread.flips > 0 && `, another one in ${digits(100 * spread.flips)} % of the samples`}.</p>
       <h3>What makes the spread</h3>
       <BarChart title={`what the spread of ${labelOf(state.of)} is made by`} description="total Sobol' index of each input" rows={rows} />
-      <Table columns={["input", "range", "source"]} rows={spread.assumptions.map((a) => [{ name: a.name, label: labelOf(a.name) }, a.value, a.source])} />
+      <Table columns={["input", "range", "source"]} rows={spread.assumptions.map((a) => [{ name: a.name, label: labelOf(a.name) }, a.value.replace("..", " to "), sourceOf(a.source)])} />
     </>
   );
 }
@@ -121,11 +124,24 @@ export function Remedies({ question }: { question: string }) {
   return lines.length ? <><p>Any one of these changes makes it fit:</p><ul id="remedies">{lines.map((line) => <li>{line}</li>)}</ul></> : null;
 }
 
+/** The timeline as a file for chrome://tracing and Perfetto, layer by layer. */
+function Trace() {
+  const [why, say] = useState("");
+  const take = async () => {
+    const words = await subject(state.machine, [state.of]);
+    if ("refused" in words) { say(words.refused); return; }
+    const answer = await command("plot", "timeline", ...words.words, "-o", "trace");
+    if (answer.code === 0) save("timeline.json", new Blob([answer.text], { type: "application/json" }));
+    say(answer.code === 0 ? "" : refusal(answer));
+  };
+  return <p><button type="button" id="trace" onClick={() => void take()}>Trace for Perfetto</button> {why}</p>;
+}
+
 type CoreView = (said: Said) => Promise<ComponentChild>;
 /** The last two are no views to choose: they stand in for numbers that cannot be taken apart or replayed here. */
 export const coreViews: Record<string, CoreView> = {
   roofline: async (said) => <><Result />{await picture(said, "roofline", [state.of])}</>,
-  timeline: async (said) => <><Result />{await picture(said, "timeline", [state.of])}</>,
+  timeline: async (said) => <><Result />{await picture(said, "timeline", [state.of])}<Trace /></>,
   async schedule(said) {
     const stages = stagesNow();
     if (state.mode === "train" && stages > 1) return <>{await picture(said, "memory-schedule")}{await picture(said, "schedule")}</>;

@@ -1,24 +1,34 @@
-// The 22 walls as cards to play with: each runs its resolver on the model and machine of the page, at every move.
+// The 22 walls as cards with what they limit on this page, and as lessons that run the wall's resolver at every move.
 
 import type { ComponentChild } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { command, refusal, subject } from "./core";
 import { split } from "./core_views";
 import { isInput } from "./inputs";
-import { asked, pretty, solved, written } from "./numbers";
+import { asked, pretty, shown, solved, written } from "./numbers";
 import { cap, Choice, digits, type Named, Table } from "./parts";
-import { state } from "./state";
+import { state, systems } from "./state";
 
 interface Wall { wall: string; name: string; domain: string; constraint: string; equation: string; resolvers: string }
-interface Field extends Named { meaning: string }
+interface Field extends Named { meaning: string; required?: boolean }
 interface Resolver { about: string; law: string; requires: Field[]; produces: Field[] }
 type Outcome = number | string | boolean | null | { text?: string; value?: number; unit?: string } | Outcome[];
 type Fields = [name: string, text: string][];
-/** What a run is about: the question of the page, its model on one device, or an example of its own. */
-type About = "page" | "device" | "example";
+/** What a run answers: the question of the page, another one about its model and machine, or an example of its own. */
+type About = "page" | "other" | "example";
+const ABOUT: Record<About, string> = {
+  page: "", other: "These are not the numbers of the page: the resolver answers another question about its model and machine.",
+  example: "This is an example: the resolver does not take the model and machine of the page.",
+};
+/** The numbers of the page that a wall limits; the first one that the task has stands on its card. */
+const LIMITS: Record<string, string[]> = {
+  Compute: ["prefill_compute", "latency_compute"], Memory: ["decode_memory", "latency_memory"], Software: ["mfu"], Serving: ["ttft"], Batching: ["kv_cache_size"], "Tail latency": ["ttft_queue"],
+  Communication: ["decode_network", "exposed_communication_latency"], Fragility: ["goodput_ratio"], Capital: ["tco"], Sustainability: ["carbon_footprint"],
+};
 interface Ran { given: Fields; rows: [Named, string, string][]; values: Record<string, Outcome>; refused: string; reason: string; resolver: Resolver; about: About }
 
 const parsed = async (...words: string[]) => JSON.parse((await command(...words, "-o", "json")).text) as unknown;
+const OBJECTS = ["workload", "hardware", "fleet"];
 const NUMBER = /^-?\d+(\.\d+)?([eE][-+]?\d+)?(?= |$)/;
 
 /** The example of a resolver's page, as fields; the page of the resolver has one line that runs. */
@@ -49,21 +59,34 @@ async function pageSays(): Promise<Map<string, string>> {
   if ("refused" in words || words.words.length < 2) return out;
   for (const input of s?.p.inputs ?? []) out.set(input.name, written(s!.point[s!.p.place.get(input.name)!]!, input));
   const [model, machine, ...options] = words.words;
-  out.set("workload", model!).set("hardware", machine!);
+  out.set("workload", model!).set(systems.cluster.has(machine!) ? "fleet" : "hardware", machine!);
   // The page serves as many requests in flight as its batch has.
   if (state.mode === "serve" && out.has("batch_size")) out.set("concurrency", out.get("batch_size")!);
   for (let i = 0; i + 1 < options.length; i += 2) out.set(options[i]!.slice(2).replaceAll("-", "_"), options[i + 1]!);
   return out;
 }
+/** Whether a run gives the page's own main numbers, and no other values of them. */
+function answersPage(ran: Ran): boolean {
+  const mine = solved(state.machine)?.n ?? {}, both = [...asked().tiles, "memory.total"].flatMap((name) => {
+    const v = ran.values[name], theirs = typeof v === "number" ? v : v && typeof v === "object" && !Array.isArray(v) ? v.value : undefined;
+    return theirs === undefined || mine[name] === undefined ? [] : [Math.abs(theirs / mine[name] - 1) < 1e-6];
+  });
+  return both.length > 0 && both.every(Boolean);
+}
 /** The resolver on the page's own question; its example says what the page does not. Where it takes no model and machine, or not these, its example alone. */
 async function begun(name: string): Promise<Ran> {
   const resolver = (await parsed("resolver", "show", name)) as Resolver, own = await example(name), page = await pageSays();
   const takes = resolver.requires.map((r) => r.name), mine = [...page].filter(([key]) => takes.includes(key));
-  if (takes.includes("workload") && takes.includes("hardware") && mine.length) {
-    const ran = await runs(name, resolver, [...own.filter(([key]) => !isInput(key) && !page.has(key)), ...mine], takes.includes("tp_size") || page.get("accelerators") === "1" ? "page" : "device");
-    if (!ran.refused) return ran;
+  if (takes.includes("workload") && (page.has("fleet") ? takes.includes("fleet") : takes.includes("hardware")) && resolver.requires.every((r) => !r.required || !OBJECTS.includes(r.name) || page.has(r.name))) {
+    const ran = await runs(name, resolver, [...own.filter(([key]) => !isInput(key) && !OBJECTS.includes(key) && !page.has(key)), ...mine], "other");
+    if (!ran.refused) return answersPage(ran) ? { ...ran, about: "page" } : ran;
   }
   return runs(name, resolver, own, "example");
+}
+/** The first resolver of a wall that answers the page, or else its first. */
+async function answering(names: string[]): Promise<string> {
+  for (const name of names) if ((await begun(name)).about === "page") return name;
+  return names[0]!;
 }
 
 /** One input of a lesson: numbers have a slider from a sixteenth to sixteen times of what they were. */
@@ -92,71 +115,48 @@ function Play({ name }: { name: string }) {
   };
   return (
     <div class="lesson">
-      <p>{now.resolver.about}: <code>{now.resolver.law}</code>{now.about !== "page" && <span class="note"> {now.about === "device" ? "This is the model on one device." : "This is an example: the resolver does not take the model and machine of this page."}</span>}</p>
+      <p>{now.resolver.about}: <code>{now.resolver.law}</code> <strong id="about" data-about={now.about}>{ABOUT[now.about]}</strong></p>
       <div class="inputs">{now.given.map((field, i) => <Given field={field} first={first[i]![1]} move={(text) => void move(field[0], text)} about={now.resolver.requires.find((r) => r.name === field[0])} />)}</div>
       {now.refused || now.reason ? <p>{now.refused || now.reason}</p> : <Table columns={["result", "value", "meaning"]} rows={now.rows} />}
     </div>
   );
 }
-function Lesson({ wall, first }: { wall: Wall; first: string }) {
-  const names = wall.resolvers.split(", "), [name, choose] = useState(first || names[0]!);
+function Lesson({ wall }: { wall: Wall }) {
+  const names = wall.resolvers.split(", "), [name, choose] = useState("");
   const [fallacies, setFallacies] = useState<string[]>([]);
-  useEffect(() => { void parsed("walls", wall.wall).then((page) => setFallacies((page as { rows: { what: string; text: string }[] }).rows.filter((r) => r.what === "fallacy").map((r) => r.text))); }, [wall.wall]);
-  const at = names.includes(name) ? name : names[0]!;
+  useEffect(() => {
+    let here = true;
+    void answering(names).then((first) => here && choose((last) => last || first));
+    void parsed("walls", wall.wall).then((page) => here && setFallacies((page as { rows: { what: string; text: string }[] }).rows.filter((r) => r.what === "fallacy").map((r) => r.text)));
+    return () => { here = false; };
+  }, [wall.wall]);
   return (
     <article id="lesson" aria-live="polite">
       <h2>{wall.wall} {wall.name}: {wall.constraint}</h2>
       <p><code>{wall.equation}</code></p>
-      {names.length > 1 && <Choice label="Resolver" value={at} names={names} choose={choose} />}
-      <Play name={at} key={at} />
+      {name && names.length > 1 && <Choice label="Resolver" value={name} names={names} choose={choose} />}
+      {name && <Play name={name} key={name} />}
       <ul>{fallacies.map((text) => { const [wrong, right] = text.split(" Instead: "); return <li><s>{wrong}</s> {right}</li>; })}</ul>
     </article>
   );
 }
-/** Whether a number that the page has, too, is that of the page. */
-function agrees(ran: Ran, name: string): boolean {
-  const v = ran.values[name], mine = solved(state.machine)?.n[name];
-  const theirs = typeof v === "number" ? v : v && typeof v === "object" && !Array.isArray(v) ? v.value : undefined;
-  return ran.about === "page" && mine !== undefined && theirs !== undefined && Math.abs(theirs / mine - 1) < 1e-6;
-}
-const tile = (ran: Ran) => asked().tiles.map((name) => (agrees(ran, name) ? ran.rows.find(([r]) => r.name === name) : undefined)).find((row) => row !== undefined);
-/** What a card says before it is opened: the page's main number where the wall has it, or its first quantity that the page does not have. */
-const headline = (ran: Ran) => tile(ran) ?? ran.rows.find(([r, text]) => /^[\d.,$]/.test(text) && !/^\$?0( |$)/.test(text) && (ran.about === "example" || !solved(state.machine)?.p.results.has(r.name))) ?? ran.rows[0];
-const ABOUT: Record<About, string> = { page: "", device: "One device: ", example: "Example: " };
-interface Said { text: string; about: About; resolver: string }
-function Card({ wall, number, open, choose }: { wall: Wall; number: Said | undefined; open: boolean; choose: () => void }) {
+function Card({ wall, open, choose }: { wall: Wall; open: boolean; choose: () => void }) {
+  const s = solved(state.machine), name = LIMITS[wall.name]?.find((each) => Number.isFinite(s?.n[each] ?? NaN));
   return (
     <button type="button" aria-pressed={open} data-wall={wall.wall} onClick={choose}>
-      <strong>{wall.wall} {wall.name}</strong><span>{cap(wall.constraint)}</span><output class={number?.about}>{number ? ABOUT[number.about] + number.text : "..."}</output>
+      <strong>{wall.wall} {wall.name}</strong><span>{cap(wall.constraint)}</span>
+      {s && name ? <output data-result={name}>{cap(s.p.result(name).label)} {shown(s, name)}</output> : <span>No number of this page: open it for an example</span>}
     </button>
   );
 }
-/** The first resolver of a wall that gives a number of the page, or else its first. */
-async function answer(wall: Wall): Promise<Said> {
-  const names = wall.resolvers.split(", "), runs: Ran[] = [];
-  for (const name of names) { runs.push(await begun(name)); if (tile(runs.at(-1)!)) break; }
-  const at = Math.max(0, runs.findIndex(tile)), ran = runs[at]!, line = headline(ran);
-  return { text: line ? `${line[0].label} ${line[1]}` : ran.refused || ran.reason, about: ran.about, resolver: names[at]! };
-}
 function Walls({ walls }: { walls: Wall[] }) {
-  const [open, setOpen] = useState(""), [numbers, setNumbers] = useState<Record<string, Said>>({});
+  const [open, setOpen] = useState("");
   const here = JSON.stringify([state.model, state.machine, state.mode, state.changes, state.options]), wall = walls.find((w) => w.wall === open);
-  useEffect(() => {
-    let wanted = true;
-    void (async () => {
-      for (const each of walls) {
-        if (!wanted) return;
-        const number = await answer(each);
-        if (wanted) setNumbers((all) => ({ ...all, [each.wall]: number }));
-      }
-    })();
-    return () => { wanted = false; };
-  }, [here]);
   return (
     <>
-      {!wall && <p class="lead">Twenty-two limits of machine-learning systems. Numbers in blue answer the question of this page, the others are examples. Open a card to play with it.</p>}
-      {wall && <Lesson wall={wall} first={numbers[open]?.resolver ?? ""} key={wall.wall + here} />}
-      <div class="cards">{walls.map((each) => <Card wall={each} number={numbers[each.wall]} open={each.wall === open} choose={() => setOpen(each.wall === open ? "" : each.wall)} />)}</div>
+      {!wall && <p class="lead">Twenty-two limits of machine-learning systems. The number on a card is the number of this page that the limit affects. Open a card to try its resolver.</p>}
+      {wall && <Lesson wall={wall} key={wall.wall + here} />}
+      <div class="cards">{walls.map((each) => <Card wall={each} open={each.wall === open} choose={() => setOpen(each.wall === open ? "" : each.wall)} />)}</div>
     </>
   );
 }

@@ -89,7 +89,7 @@ function Sensitivity({ s }: Shown) {
     if (!from) return [];
     const at = (sign: number) => {
       const q = [...s.point], step = degree ? (sign > 0 ? from : from / 2) : input.whole ? Math.max(1, Math.round(STEP * from)) : STEP * from, to = from + (degree && sign < 0 ? -step : sign * step);
-      if ((input.whole && (to < Math.max(1, input.low ?? 1) || to !== Math.round(to))) || to > (input.high ?? Infinity)) return undefined;
+      if (to < (input.low ?? (input.whole ? 1 : 0)) || to > (input.high ?? Infinity) || (input.whole && to !== Math.round(to))) return undefined;
       q[i] = to;
       const n = s.p.answer(q), effect = n[state.of]! / now - 1, plan = !s.p.results.has("plan_fits") || n.plan_fits === 1;
       return { to, effect: plan && !(n.memory_used! > n.memory_capacity!) ? effect : NaN };
@@ -117,8 +117,10 @@ function Sensitivity({ s }: Shown) {
 function Curve({ s, o }: Shown) {
   const input = s.p.input(state.along)!, r = s.p.result(state.of), start = s.point[s.p.place.get(state.along)!]!;
   // Counts often begin at one, and their kinks lie far above.
-  const reach = input.whole ? 64 : 16, low = start / reach, high = Math.max(start * reach, input.whole ? 256 : 0);
-  const values = Array.from({ length: 121 }, (_, k) => low * (high / low) ** (k / 120)).map((v) => (input.whole ? Math.max(1, Math.round(v)) : v)).filter((v, i, all) => i === 0 || v !== all[i - 1]);
+  const reach = input.whole ? 64 : 16, least = input.low ?? (input.whole ? 1 : 0), most = input.high ?? Infinity;
+  const low = Math.max(start / reach, least), high = Math.min(Math.max(start * reach, input.whole ? 256 : start ? 0 : 1), most);
+  const values = Array.from({ length: 121 }, (_, k) => (low > 0 ? low * (high / low) ** (k / 120) : (high * k) / 120))
+    .map((v) => Math.min(high, input.whole ? Math.round(v) : v)).filter((v, i, all) => i === 0 || v !== all[i - 1]);
   const parts = partsOf(state.of);
   const along = (machine: string) => values.map((v) => {
     const at = solved(machine, { [state.along]: v });
@@ -139,7 +141,7 @@ function Curve({ s, o }: Shown) {
   return (
     <>
       <ResultChoice results={s.p.results.values()} /> <InputChoice inputs={s.p.inputs.filter((each) => changeable(each) || each.name === state.along)} />
-      <LineChart title={`${r.label} over ${input.label}`} description="points that fit" x={x.label} y={y.label} lines={lines} logX={start > 0} />
+      <LineChart title={`${r.label} over ${input.label}`} description="points that fit" x={x.label} y={y.label} lines={lines} logX={low > 0} />
       <Table columns={[x, ...lines.flatMap((l) => [{ name: `${r.name} ${l.name}`, label: `${l.name}: ${y.label}` }, { name: `longest part ${l.name}`, label: "longest part" }])]}
         rows={values.map((v, i) => [v / input.scale, ...lines.flatMap((l) => [l.points[i]![1], l.parts[i]!])])} />
     </>

@@ -2,6 +2,7 @@
 
 import { render } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { telephone } from "./charts";
 import { chosen } from "./choose";
 import { beginCore, command, live, movedKey, movedMachine, type Moved, own, planned, readNames, refusal, take as taken, unrecorded } from "./core";
 import { Console, CoreView, Remedies } from "./core_views";
@@ -245,6 +246,7 @@ async function start() {
   try { document.documentElement.className = localStorage.getItem(THEME) ?? ""; } catch { /* as the system has it */ }
   readAddress();
   document.addEventListener("keydown", key);
+  telephone.addEventListener("change", draw);
   document.addEventListener("dragover", (e) => e.preventDefault());
   document.addEventListener("drop", (e) => { e.preventDefault(); void takeFiles(e.dataTransfer?.files ?? []); });
   draw();
