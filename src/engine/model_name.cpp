@@ -59,22 +59,21 @@ struct FormatEnding {
 };
 /// Endings that are not the name of a format.
 constexpr auto kFormats = std::to_array<FormatEnding>({
-    {"gptq int 8", WeightFormat::q8_0, false, true},  // weights alone have 8 bits
+    {"gptq int 8", WeightFormat::w8a16},
     {"fp 8 kv", WeightFormat::fp8, true},
     {"bnb 4bit", WeightFormat::nf4},
-    {"w 8a 16", WeightFormat::q8_0, false, true},
     {"w 4a 16", WeightFormat::int4},
     {"w 8a 8", WeightFormat::int8},
     {"w 8a 8 fp 8", WeightFormat::fp8},
     {"fp 4", WeightFormat::nvfp4},
     {"4bit", WeightFormat::int4},
-    {"8bit", WeightFormat::q8_0},
+    {"8bit", WeightFormat::w8a16},
     {"6bit", WeightFormat::q6_k},
     {"awq", WeightFormat::int4},
     {"gptq", WeightFormat::int4},
     {"autoround", WeightFormat::int4},
     {"4 bit", WeightFormat::int4},
-    {"8 bit", WeightFormat::q8_0},
+    {"8 bit", WeightFormat::w8a16},
     {"nvfp 4a 16", WeightFormat::nvfp4},
     {"w 4a 8", WeightFormat::int4},
     {"w 4afp 8", WeightFormat::int4},
@@ -85,9 +84,9 @@ constexpr auto kFormats = std::to_array<FormatEnding>({
     {"f 16", WeightFormat::fp16},
     {"w 4a 16 g 128", WeightFormat::int4},
     {"4bits", WeightFormat::int4},
-    {"8bits", WeightFormat::q8_0},
+    {"8bits", WeightFormat::w8a16},
     {"gptq 4b", WeightFormat::int4},
-    {"gptq 8b", WeightFormat::q8_0},
+    {"gptq 8b", WeightFormat::w8a16},
     {"w int 4 a bf 16", WeightFormat::int4},
     {"w mxfp 4 a mxfp 4", WeightFormat::mxfp4},
     {"w fp 8 a fp 8", WeightFormat::fp8},
@@ -119,6 +118,8 @@ constexpr auto kFileFormats = std::to_array<FormatEnding>({
 
 /// MLX stores every tensor in blocks of 64 with a scale and a shift of 16 bits each: 4.5 bits, as q4_0 has.
 constexpr FormatEnding kMlxFour{"4bit", WeightFormat::q4_0, false, true};
+/// With 8 bits, 8.5, as q8_0 has.
+constexpr FormatEnding kMlxEight{"8bit", WeightFormat::q8_0, false, true};
 
 bool any_of(std::string_view part, const auto& words) {
   return std::find(words.begin(), words.end(), part) != words.end();
@@ -273,6 +274,7 @@ ModelName model_of(std::string_view name, const Zoo& zoo, bool gguf) {
   const auto all = parts_of(name);
   const bool mlx = std::find(all.begin(), all.end(), "mlx") != all.end();
   if (mlx && stated != nullptr && stated->weights == WeightFormat::int4) stated = &kMlxFour;
+  if (mlx && stated != nullptr && stated->weights == WeightFormat::w8a16) stated = &kMlxEight;
   return with_formats(name, own, *found, stated, packaged, gguf);
 }
 

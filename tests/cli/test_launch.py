@@ -158,7 +158,7 @@ def test_a_method_of_quantization_does_not_replace_the_bits_of_a_name(run):
         assert done.code == 0, done.err
         return done
 
-    assert "weight_format: q8_0" in plan("Qwen/Qwen2.5-7B-Instruct-GPTQ-Int8 --quantization gptq").out
+    assert "weight_format: w8a16" in plan("Qwen/Qwen2.5-7B-Instruct-GPTQ-Int8 --quantization gptq").out
     assert "weight_format: nf4" in plan("meta-llama/Llama-3.1-8B --quantization bitsandbytes").out
     unknown = plan("meta-llama/Llama-3.1-8B --quantization compressed-tensors")
     assert "weight_format" not in unknown.out and "contradicts: quantization" in unknown.err

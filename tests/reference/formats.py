@@ -44,6 +44,7 @@ NAMED = {
     "nvfp4": ("fp4", 16, 1, False),
     "int4": ("int4", 128, 2.5, False),       # a scale of 16 and a zero of 4 bits
     "nf4": ("int4", 64 * 256, 260, False),   # 256 scales of 8 bits and one of 32 for 64 values each
+    "w8a16": ("int8", 128, 3, False),        # GPTQ: a scale of 16 and a zero of 8 bits
     "q8_0": ("int8", 32, 2, True),
     "q6_k": ("fp6", 256, 18, True),
     "q4_k_m": ("int4", 256, 27.2, True),     # the mean of a file, 4.85 bits

@@ -41,6 +41,7 @@ enum class WeightFormat : std::uint8_t {
   nvfp4,
   int4,
   nf4,
+  w8a16,
   q8_0,
   q6_k,
   q4_k_m,

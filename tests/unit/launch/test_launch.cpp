@@ -387,7 +387,7 @@ TEST_CASE("an ending that states a format sets the format of the weights", "[lau
                                                                  {"Instruct-FP8-Dynamic", "fp8"},
                                                                  {"Instruct-AWQ-INT4", "int4"},
                                                                  {"GPTQ", "int4"},
-                                                                 {"Instruct-GPTQ-Int8", "q8_0"},
+                                                                 {"Instruct-GPTQ-Int8", "w8a16"},
                                                                  {"Int4", "int4"},
                                                                  {"Int8", "int8"},
                                                                  {"Instruct-quantized.w4a16", "int4"},

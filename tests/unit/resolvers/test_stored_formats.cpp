@@ -42,12 +42,11 @@ TEST_CASE("files of gpt-oss have the size that its card prints", "[catalogue][me
 TEST_CASE("bits of a weight by format", "[catalogue]") {
   // Of the matrices of the blocks; the norms of Llama 3 8B, 266,240 of 6.98e9 weights, stay at 16 bits.
   constexpr std::pair<WeightFormat, double> expected[] = {
-      {WeightFormat::fp8, 8},        {WeightFormat::fp8_block, 8.001953},
-      {WeightFormat::mxfp4, 4.25},   {WeightFormat::nvfp4, 4.5},
-      {WeightFormat::int4, 4.15625}, {WeightFormat::nf4, 4.126953},
-      {WeightFormat::q8_0, 8.5},     {WeightFormat::q6_k, 6.5625},
-      {WeightFormat::q4_0, 4.5},     {WeightFormat::q4_k_m, 4.85},
-      {WeightFormat::bf16, 16},      {WeightFormat::fp32, 32},
+      {WeightFormat::fp8, 8},        {WeightFormat::fp8_block, 8.001953}, {WeightFormat::mxfp4, 4.25},
+      {WeightFormat::nvfp4, 4.5},    {WeightFormat::int4, 4.15625},       {WeightFormat::nf4, 4.126953},
+      {WeightFormat::w8a16, 8.1875}, {WeightFormat::q8_0, 8.5},           {WeightFormat::q6_k, 6.5625},
+      {WeightFormat::q4_0, 4.5},     {WeightFormat::q4_k_m, 4.85},        {WeightFormat::bf16, 16},
+      {WeightFormat::fp32, 32},
   };
   for (const auto& [format, each] : expected) {
     INFO(name_of(format));
@@ -93,6 +92,7 @@ TEST_CASE("devices multiply what they have a rate for and widen the rest", "[cat
   CHECK(computes("Llama3_8B", "RTX4090", {.weight_format = WeightFormat::int4}) == Precision::fp16);
   CHECK(computes("Llama3_8B", "H100", {.weight_format = WeightFormat::fp8}) == Precision::fp8);
   CHECK(computes("Llama3_8B", "H100", {.weight_format = WeightFormat::q8_0}) == Precision::fp16);
+  CHECK(computes("Llama3_8B", "H100", {.weight_format = WeightFormat::w8a16}) == Precision::fp16);
   CHECK(computes("Llama3_8B", "H100") == Precision::fp16);  // no narrow files: the default of the device
   // What is asked for is not changed.
   CHECK(computes("GPT_OSS_120B", "H100", {.precision = Precision::fp8}) == Precision::fp8);
