@@ -319,6 +319,23 @@ Data<> MemoryAccount::sum(MemoryPart part) const {
   return out;
 }
 
+Data<> tower_weights(MemoryQuestion q) {
+  q.tensor_parallel = q.expert_parallel = 1;
+  q.offload_weights = q.offload_experts = 0;
+  const std::vector<StoredFormat> stored = stored_of(q);
+  const StoredFormats formats(stored);
+  Data<> out;
+  Items items;
+  for (std::size_t i = 0; i < q.model->stacks.size(); ++i) {
+    const Stack& stack = q.model->stacks[i];
+    if (stack.role != StackRole::tower || !stack.hidden || stack.layers.empty()) continue;
+    StackAccount account(q, formats, stack, i);
+    account.add_to(items);
+    out += account.weight_bytes;
+  }
+  return out;
+}
+
 MemoryAccount memory_account(const MemoryQuestion& q, const Conventions& conventions) {
   check(q);
   const Workload& w = *q.model;

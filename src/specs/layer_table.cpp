@@ -180,7 +180,7 @@ std::vector<std::string> stacks_not_counted(const Workload& workload) {
         drafts ? std::string("for multi-token prediction (MTP)") : fmt::format("of the {}", name_of(s.role)),
         workload.name,
         drafts                       ? ": engines load them to speculate (--draft-model mtp)"
-        : s.role == StackRole::tower ? ", and their weights are not counted: memory lists them"
+        : s.role == StackRole::tower ? ": their weights lie in memory, frozen where the rest is trained"
                                      : ""));
   }
   return out;

@@ -103,6 +103,10 @@ struct MemoryAccount {
 /// for a count below one
 [[nodiscard]] MemoryAccount memory_account(const MemoryQuestion& question, const Conventions& conventions);
 
+/// Weights of the towers of a model, of images or sound, on all tensor-parallel ranks [B].
+/// @throws InputError where the question names no model with layers
+[[nodiscard]] Data<> tower_weights(MemoryQuestion question);
+
 namespace detail {
 
 /// Inputs of a table that decides an engine's share of the memory.

@@ -272,6 +272,7 @@ template <class T> struct ServingPasses {
     draft_plan.tp = p.draft.tp;
     draft_plan.pp = draft_plan.ep = T{1.0};
     draft_plan.weight_bytes = p.draft.weight_bytes;
+    draft_plan.tower_bytes = {};
   }
 };
 

@@ -61,6 +61,7 @@ template <class T = double> struct MemoryDemand {
   Data<T> kv_cache;                       ///< KV cache and recurrent states
   Data<T> activations;                    ///< all that is alive at the peak
   Data<T> buffers;                        ///< transfer buffers beside the gradient bucket
+  Data<T> tower;                          ///< weights of towers, which do nothing but lie there
   T bucket{0.0};                          ///< gradient bucket of the collectives, as a share of the gradients
 };
 
@@ -99,8 +100,9 @@ void add_adapters(const Structure& structure, const Plan<T>& plan, const Params<
 /// blocks of weights and one of activations that are on their way. Fragmentation is a share of what is
 /// allocated. Gradients that are freed before the next forward pass (PyTorch's `zero_grad`) are counted
 /// instead of activations as far as both would be held; several micro-batches add theirs up, so that they are
-/// there. Of gradients in host memory the bucket that is on its way stays. A served model whose host computes
-/// leaves whole layers there, with their cache; embedding and head stay on the device.
+/// there. Towers are frozen: weights alone. Of gradients in host memory the bucket that is on its way stays.
+/// A served model whose host computes leaves whole layers there, with their cache; embedding and head stay on
+/// the device.
 /// @cite rajbhandari2020zero, section 3; ren2021zerooffload, section 4
 template <class T>
 [[nodiscard]] MemoryBreakdown<T> memory_of(const Structure& structure, const Plan<T>& plan,
@@ -125,6 +127,7 @@ template <class T>
                                          held(demand.expert_params, expert_shards) * experts_here,
                                          held(edge, shards)) *
                            here;
+  m.weights += scattered ? Data<T>(demand.tower / shards) : demand.tower;
   m.kv_cache = layers ? Data<T>(demand.kv_cache * here) : demand.kv_cache;
   m.activations = demand.activations;
   if (training) {

@@ -243,11 +243,12 @@ template <class T = double> struct Plan {
   Data<T> activation_bytes;                  ///< of one activation value
   Data<T> dispatch_bytes;                    ///< of one on its way to routed experts, with its scales
   Data<T> kv_bytes;                          ///< of one cached value
-  DataPerParam<T> matrix_state_bytes;        ///< the same of a weight matrix inside the blocks
-  DataPerParam<T> adapter_bytes;             ///< of one weight of an adapter, where there are adapters
-  T trainable{1.0};                          ///< share of the weights that is trained, adapters apart
-  T lora_rank{0.0};                          ///< rank of the adapters, where there are any
-  T recomputed{1.0};                         ///< share of the blocks to which recomputation applies
+  Data<T> tower_bytes;                 ///< weights of the towers of a model on all tensor-parallel ranks
+  DataPerParam<T> matrix_state_bytes;  ///< the same of a weight matrix inside the blocks
+  DataPerParam<T> adapter_bytes;       ///< of one weight of an adapter, where there are adapters
+  T trainable{1.0};                    ///< share of the weights that is trained, adapters apart
+  T lora_rank{0.0};                    ///< rank of the adapters, where there are any
+  T recomputed{1.0};                   ///< share of the blocks to which recomputation applies
   T overlap{0.0};     ///< share of a pass's kernels under which prefetches and gradient traffic can hide
   T tp_overlap{0.0};  ///< share of the tensor-parallel collectives that run piecewise beside their products
   T overlap_slowdown{0.0};  ///< seconds that kernels lose per second of hidden communication
@@ -302,8 +303,7 @@ template <class T = double> struct Plan {
         field(&P::weight_bytes, "weight_bytes", "B/param", "storage of one weight").non_negative(),
         field(&P::expert_bytes, "expert_bytes", "B/param", "storage of a weight of routed experts")
             .non_negative(),
-        field(&P::edge_bytes, "edge_bytes", "B/param", "storage of a weight of embedding and head")
-            .non_negative(),
+        field(&P::edge_bytes, "edge_bytes", "B/param", "storage of embedding and head").non_negative(),
         field(&P::gradient_bytes, "gradient_bytes", "B/param", "storage of one gradient").non_negative(),
         field(&P::state_bytes, "state_bytes", "B/param", "optimizer state of one weight").non_negative(),
         field(&P::matrix_state_bytes, "matrix_state_bytes", "B/param",
@@ -316,6 +316,7 @@ template <class T = double> struct Plan {
         field(&P::dispatch_bytes, "dispatch_bytes", "B", "one value on its way to routed experts")
             .non_negative(),
         field(&P::kv_bytes, "kv_bytes", "B", "one cached value").non_negative(),
+        field(&P::tower_bytes, "tower_bytes", "GB", "weights of towers").non_negative().fixed(),
         field(&P::trainable, "trainable_fraction", "", "trained share of the weights").within(0, 1).at_top(),
         field(&P::recomputed, "recomputed_share", "", "share of blocks that recompute").within(0, 1).at_top(),
         field(&P::overlap, "overlap_efficiency", "", "share of a pass that hides traffic")

@@ -70,8 +70,10 @@ template <class T>
   const T one{1.0}, alone = select(plan.pp > one, T{0.0}, one);
   const T full = model.blocks(plan), layers = layers_of(model.structure, model.shape(), model.layers);
   const T share = select(plan.pp > one, max(floor(layers / plan.pp), one) / full, one);
-  return {demand_of(model.structure, plan, totals.stage(one, alone, one), full),
-          demand_of(model.structure, plan, totals.stage(alone, one, share), full)};
+  StageDemands<T> out{demand_of(model.structure, plan, totals.stage(one, alone, one), full),
+                      demand_of(model.structure, plan, totals.stage(alone, one, share), full)};
+  out.first.tower = plan.tower_bytes / plan.tp;
+  return out;
 }
 
 namespace detail {
@@ -302,9 +304,11 @@ template <class T>
   const T full = model.blocks(plan), layers = layers_of(model.structure, model.shape(), model.layers);
   const T share = select(plan.pp > one, max(floor(layers / plan.pp), one) / full, one);
   const T in_flight = micro_batches_in_flight(model.structure, plan);
-  return {demand_of(model.structure, plan, totals.stage(one, alone, one), full, in_flight),
-          demand_of(model.structure, plan, totals.stage(alone, one, share), full,
-                    model.structure.schedule == Schedule::gpipe ? in_flight : one)};
+  StageDemands<T> out{demand_of(model.structure, plan, totals.stage(one, alone, one), full, in_flight),
+                      demand_of(model.structure, plan, totals.stage(alone, one, share), full,
+                                model.structure.schedule == Schedule::gpipe ? in_flight : one)};
+  out.first.tower = plan.tower_bytes / plan.tp;
+  return out;
 }
 
 /// One optimizer step of parts that are known.

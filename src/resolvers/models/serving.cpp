@@ -8,6 +8,7 @@
 #include "resolvers/shared/unpriced.hpp"
 
 #include <mlsysim/estimate/detail/bottleneck.hpp>
+#include <mlsysim/estimate/memory_account.hpp>
 #include <mlsysim/resolvers/detail/settle.hpp>
 #include <mlsysim/resolvers/machine.hpp>
 #include <mlsysim/timing/stored_formats.hpp>
@@ -309,6 +310,10 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   v.plan.pp = in.pp_size;
   v.plan.ep = in.ep_size;
   set_storage(v.plan, inference_storage(precision, kv_precision));
+  v.plan.tower_bytes = tower_weights({.model = in.workload,
+                                      .device = in.hardware,
+                                      .precision = in.precision,
+                                      .weight_format = in.weight_format});
   if (!in.kv_precision) note_cache(format, notes);
   store_weights(in, v, format, precision, notes);
   set_exchange(in, precision, c, v, notes);

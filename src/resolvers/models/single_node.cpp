@@ -2,6 +2,7 @@
 #include "resolvers/shared/power_limits.hpp"
 #include "resolvers/shared/unpriced.hpp"
 
+#include <mlsysim/estimate/memory_account.hpp>
 #include <mlsysim/resolvers/detail/settle.hpp>
 #include <mlsysim/resolvers/machine.hpp>
 #include <mlsysim/timing/stored_formats.hpp>
@@ -54,6 +55,7 @@ TrainingProblem<> settle_step(const In& in, Notes& notes) {
   v.plan.exchange_bucket = c.exchange_bucket;
   if (in.zero_stage < 3 && in.dp_size > 1) notes.assume("exchange_bucket", c.exchange_bucket, kDefaults);
   set_storage(v.plan, v.fidelity_model->training_storage(precision, in.optimizer));
+  v.plan.tower_bytes = tower_weights({.model = in.workload});
   v.plan.trainable = in.trainable_fraction;
   detail::warn_of_idle(in, {"weight_format"}, "on a training step, whose states the precision decides",
                        notes);
@@ -88,6 +90,10 @@ InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) 
   const Phase phase = in.workload->is_language_decoder() ? Phase::decode : Phase::inference;
   v.model = v.fidelity_model->model(*in.workload, phase, notes);
   set_storage(v.plan, inference_storage(precision, std::nullopt));
+  v.plan.tower_bytes = tower_weights({.model = in.workload,
+                                      .device = in.hardware,
+                                      .precision = in.precision,
+                                      .weight_format = in.weight_format});
   if (stored && stored->apart) {
     auto& s = v.model.structure;
     set_stored(*stored, v.fidelity_model->lists_operators() && s.known, v.plan, s);

@@ -4,6 +4,7 @@
 #include "resolvers/shared/plan_check.hpp"
 #include "resolvers/shared/unpriced.hpp"
 
+#include <mlsysim/estimate/memory_account.hpp>
 #include <mlsysim/reflect/take_fields.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/detail/settle.hpp>
@@ -67,6 +68,7 @@ template <class In> void set_trained(const In& in, TrainingProblem<>& v, Notes& 
   auto& s = v.model.structure;
   const bool layers = !is_listed(in.workload->architecture);
   if (in.lora_rank && layers && v.fidelity_model->lists_operators()) s.adapters = Adapters::lora;
+  v.plan.tower_bytes = tower_weights({.model = in.workload});
   s.adapted = in.lora_modules;
   if (in.optimizer == OptimizerKind::muon && v.fidelity_model->lists_operators())
     s.update = WeightUpdate::orthogonal;

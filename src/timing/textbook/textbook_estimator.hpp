@@ -207,6 +207,7 @@ template <class T> class TextbookEstimator final : public PassEstimator<T> {
     // Divided evenly over expert-parallel ranks too, so that only replicas hold the same ones.
     demand.expert_params = m.params / (p.tp * p.pp * p.sequence_ranks());
     demand.bucket = device.conventions.gradient_bucket;
+    demand.tower = p.tower_bytes / (p.tp * p.pp);
     if (!model.layers.empty()) {
       // The list is the only place that knows a convolutional network's activations.
       OpList<T> ops;
@@ -260,6 +261,7 @@ template <class T> class TextbookEstimator final : public PassEstimator<T> {
     MemoryDemand<T> demand;
     demand.dense_params = model.totals.params / devices;
     demand.kv_cache = cache / devices;
+    demand.tower = plan.tower_bytes / (plan.tp * plan.pp);
     return {demand, demand};
   }
 };

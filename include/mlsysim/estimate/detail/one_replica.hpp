@@ -21,6 +21,7 @@ template <class T>
   out.plan.tp = v.draft.tp;
   out.plan.pp = out.plan.ep = T{1.0};
   out.plan.weight_bytes = v.draft.weight_bytes;
+  out.plan.tower_bytes = {};
   return out;
 }
 
