@@ -131,7 +131,7 @@ template <class T>
   m.kv_cache = layers ? Data<T>(demand.kv_cache * here) : demand.kv_cache;
   m.activations = demand.activations;
   if (training) {
-    m.gradients = plan.gradient_bytes * divided(2) * plan.trainable;
+    if (!structure.drops_gradients) m.gradients = plan.gradient_bytes * divided(2) * plan.trainable;
     m.optimizer_states = plan.state_bytes * divided(1) * plan.trainable;
     if (structure.update == WeightUpdate::orthogonal)
       m.optimizer_states -= saved_states(structure, plan, demand);
@@ -176,6 +176,7 @@ template <class T>
                     totals.adapter_params,
                     totals.block_params,
                     training ? Data<T>() : totals.state,
+                    {},
                     {},
                     {},
                     T{0.0}};

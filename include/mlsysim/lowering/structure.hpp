@@ -74,7 +74,7 @@ struct Structure {
   // Training.
   Parts recomputed = part::none;
   bool per_operator = false, dropout = false, offloads = false, host_computes = false,
-       frees_gradients = false, early_stop = false;
+       frees_gradients = false, drops_gradients = false, early_stop = false;
   LossKernel loss = LossKernel::whole;
   WeightUpdate update = WeightUpdate::elementwise;
   Adapters adapters = Adapters::none;
@@ -120,6 +120,8 @@ struct Structure {
         category(&S::host_computes, "host_computes",
                  "the host computes with what it holds: layers of a served model, the update of weights"),
         category(&S::frees_gradients, "frees_gradients", "gradients are freed before the next forward pass"),
+        category(&S::drops_gradients, "drops_gradients",
+                 "each layer is updated in the backward pass, and its gradients are freed"),
         category(&S::early_stop, "early_stop",
                  "recomputation of a block ends with the last value that its backward pass needs"),
         category(&S::loss, "loss", "how the output head and the loss run"),

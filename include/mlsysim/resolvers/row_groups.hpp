@@ -189,7 +189,7 @@ template <class I> [[nodiscard]] constexpr auto training_plan_rows() {
       field(&I::moment_precision, "moment_precision", "", "format of the moments that the optimizer keeps")
           .defaulted("fp32"),
       field(&I::states, "states", "",
-            "formats of training states: parameter=, gradient=, moment= and master=FORMAT|none, separated by "
+            "formats of training states: parameter=, moment=, gradient= and master=FORMAT|none, separated by "
             "commas")
           .defaulted(
               "weights and gradients in 16 bits, moments and a master copy in fp32; or as the runtime says"),

@@ -128,6 +128,7 @@ constexpr auto kRecipe = std::to_array<Meaning>({
     {"quantization_bit", "bits of frozen weights"},
     {"trl", "the arguments are those of TRL"},
     {"fused_loss", "head and loss run as one kernel, part by part"},
+    {"optimizer_in_backward", "each layer is updated in the backward pass, and its gradients are freed"},
 });
 constexpr auto kShape = std::to_array<Meaning>({
     {"layers", "layers"},

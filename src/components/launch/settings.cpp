@@ -202,6 +202,11 @@ void Settings::finish() {
   }
 }
 
+std::string Settings::given(std::string_view quantity) const {
+  const auto* h = held(quantity);
+  return h == nullptr ? "" : (*findings_)[h->finding].value;
+}
+
 Location Settings::where(std::string_view quantity) const {
   const auto at = values_.find(quantity);
   return at == values_.end() ? Location() : (*findings_)[at->second.finding].where;

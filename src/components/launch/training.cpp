@@ -100,10 +100,10 @@ void put_batch(Settings& s, Launch& launch, const TrainingRanks& r) {
 }
 
 /// Interleaved stages: given as layers of one, or as their number.
-void put_stages(Settings& s, Launch& launch, const TrainingRanks& r, const Zoo& zoo) {
+void put_stages(Settings& s, Launch& launch, const TrainingRanks& r) {
   double stages = s.number_or("virtual_stages", 1);
   if (const auto layers = s.number("virtual_layers")) {
-    const Workload* model = zoo.find<Workload>(launch.fields.at("workload"));
+    const Workload* model = s.model;
     const double depth = s.has("layers")                              ? *s.number("layers")
                          : model != nullptr && !model->stacks.empty() ? model->stacks.front().depth()
                                                                       : 0;
@@ -136,21 +136,21 @@ std::string offload_of_name(std::string_view name, double stage, Launch& launch)
 
 /// The stage that the name of a file states where the file is not there: "ds_z3_offload.json".
 double stage_of_name(Settings& s, Launch& launch) {
-  double out = 0;
+  std::optional<double> out;
   for (const auto* quantity : {"deepspeed_file", "accelerate_file"}) {
     const auto name = s.text(quantity);
     if (name.empty() || s.has("zero")) continue;
     for (const std::string_view word : {"zero", "z", "stage", "zero_stage_", "stage_", "zero_"})
-      for (const char stage : {'1', '2', '3'})
-        if (out == 0 && name.rfind(std::string(word) + stage) != std::string::npos) out = stage - '0';
-    if (out == 0) {
+      for (const char stage : {'1', '2', '3', '0'})
+        if (!out && name.rfind(std::string(word) + stage) != std::string::npos) out = stage - '0';
+    if (!out) {
       s.end(quantity, FlagUse::contradicts, "the file is not beside the launch: say --zero-stage");
       continue;
     }
     launch.notes.push_back(fmt::format("'{}' is not beside the launch: its name says stage {:.0f}{}", name,
-                                       out, offload_of_name(name, out, launch)));
+                                       *out, offload_of_name(name, *out, launch)));
   }
-  return out;
+  return out.value_or(0);
 }
 
 /// The stage that the words of --fsdp name, as `zero` has it, and what they offload.
@@ -305,20 +305,29 @@ void put_adapters(Settings& s, Launch& launch) {
   } else if (!adapter.empty() && adapter != "full") {
     s.end("adapter", FlagUse::contradicts, "all weights are trained, or adapters of low rank");
   }
-  const bool narrow = s.text("optimizer") == "adamw_8bit";
-  if (narrow) {
+  const auto optimizer = s.text("optimizer");
+  const std::string moments = optimizer == "adamw_8bit" ? "int8" : optimizer == "adamw_4bit" ? "int4" : "";
+  if (!moments.empty()) {
     fields["optimizer"] = "adamw";
-    fields["moment_precision"] = "int8";
-    s.end("optimizer", FlagUse::used, "AdamW with moments of 8 bits");
+    fields["moment_precision"] = moments;
+    s.end("optimizer", FlagUse::used, fmt::format("AdamW with moments in {}", moments));
   }
+  if (const auto& name = s.given("optimizer"); name.find("aged") != std::string::npos)
+    launch.notes.push_back(
+        fmt::format("the moments of {} move to host memory where they do not fit: they are counted on the "
+                    "device",
+                    name));
   if (s.on("fused_loss")) fields["fused_loss"] = "true";
   // torchtune and pure_bf16 hold weights, gradients and moments in the one format.
   const auto loaded = s.text("model_format");
   const bool torchtune = model.starts_with("torchtune.");
   if (torchtune && choice_of<Precision>(loaded)) fields["precision"] = loaded;
+  const bool frees = s.on("optimizer_in_backward");
   if (!adapts && (s.on("pure_bf16") || (torchtune && loaded == "bf16")))
-    fields["states"] =
-        fmt::format("parameter=bf16,gradient=bf16,moment={},master=none", narrow ? "int8" : "bf16");
+    fields["states"] = fmt::format("parameter=bf16,gradient={},moment={},master=none",
+                                   frees ? "none" : "bf16", moments.empty() ? "bf16" : moments);
+  else if (frees)
+    fields["states"] = "gradient=none";
   if (!fields.contains("precision")) {
     fields["precision"] = "fp32";
     launch.notes.push_back("arithmetic is in fp32, as no key asks for less");
@@ -387,14 +396,14 @@ void training_fields(Settings& s, Launch& launch, const Zoo& zoo) {
     s.end("sequence_parallel", FlagUse::ignored, "one rank has the whole sequence");
   }
   put_batch(s, launch, r);
-  put_stages(s, launch, r, zoo);
+  put_stages(s, launch, r);
   put_sharding(s, launch, r);
   put_recomputation(s, launch, r);
   put_formats(s, launch);
   if (launch.format == LaunchFormat::megatron) put_megatron_defaults(s, launch, zoo);
   if (launch.format == LaunchFormat::trainer) put_adapters(s, launch);
   put_overlap(s, launch);
-  if (const Workload* model = zoo.find<Workload>(fields.at("workload"))) compare_shape(s, *model);
+  if (const Workload* model = s.model) compare_shape(s, *model);
 }
 
 }  // namespace mlsysim::detail

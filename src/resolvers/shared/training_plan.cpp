@@ -166,7 +166,7 @@ void set_step(Device<>& device, const ServingEngine* runtime, Notes& notes) {
 }
 
 void set_states(std::string_view states, Precision precision, OptimizerKind optimizer, Plan<>& plan,
-                Notes& notes) {
+                Structure& structure, Notes& notes) {
   constexpr std::string_view kParts = "parameter, gradient, moment or master";
   const auto refuse = [&](std::string_view found) {
     throw InputError({.id = "mlsysim.catalogue.120",
@@ -188,12 +188,14 @@ void set_states(std::string_view states, Precision precision, OptimizerKind opti
     const auto equals = item.find('=');
     if (equals == std::string_view::npos) refuse(item);
     const auto part = item.substr(0, equals), format = item.substr(equals + 1);
-    const bool none = format == "none" && part == "master";
+    const bool none = format == "none" && (part == "master" || part == "gradient");
     const auto known = choice_of<Precision>(format);
     if (!none && !known) refuse(item);
     const double size = none ? 0.0 : bytes_per_element(*known);
     if (part == "parameter")
       plan.weight_bytes = bytes(size);
+    else if (part == "gradient" && none)
+      structure.drops_gradients = true;
     else if (part == "gradient")
       plan.gradient_bytes = bytes(size);
     else if (part == "moment")

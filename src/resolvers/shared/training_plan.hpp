@@ -52,10 +52,11 @@ void store_frozen(const Workload& workload, const HardwareNode& hardware, Weight
 }
 
 /// Sets the formats of training states from a text such as
-/// "parameter=bf16,gradient=bf16,moment=bf16,master=none". What it does not name stays.
+/// "parameter=bf16,gradient=bf16,moment=bf16,master=none". What it does not name stays. Gradients of format
+/// `none` are freed layer by layer, by an update in the backward pass.
 /// @throws InputError naming the part that is not understood
 void set_states(std::string_view states, Precision precision, OptimizerKind optimizer, Plan<>& plan,
-                Notes& notes);
+                Structure& structure, Notes& notes);
 
 /// Adds what the host of a runtime takes between two steps while the devices wait. @pre software is set
 void set_step(Device<>& device, const ServingEngine* runtime, Notes& notes);
@@ -67,8 +68,8 @@ void check_offloaded_gradients(double gradients, double states);
 template <class In> void set_trained(const In& in, TrainingProblem<>& v, Notes& notes) {
   auto& s = v.model.structure;
   const bool layers = !is_listed(in.workload->architecture);
-  if (in.lora_rank && layers && v.fidelity_model->lists_operators()) s.adapters = Adapters::lora;
   v.plan.tower_bytes = tower_weights({.model = in.workload});
+  if (in.lora_rank && layers && v.fidelity_model->lists_operators()) s.adapters = Adapters::lora;
   s.adapted = in.lora_modules;
   if (in.optimizer == OptimizerKind::muon && v.fidelity_model->lists_operators())
     s.update = WeightUpdate::orthogonal;
@@ -195,8 +196,8 @@ template <class In>
     p.gradient_bytes = bytes_per_element(*in.gradient_precision) * unit::B / unit::param;
   if (const auto* states = runtime == nullptr ? nullptr : stated(*runtime, &ServingEngine::states);
       states != nullptr && !in.states)
-    set_states(*states, precision, in.optimizer, p, notes);
-  if (in.states && lists) set_states(*in.states, precision, in.optimizer, p, notes);
+    set_states(*states, precision, in.optimizer, p, s, notes);
+  if (in.states && lists) set_states(*in.states, precision, in.optimizer, p, s, notes);
   set_trained(in, v, notes);
   if (in.weight_format) store_frozen(*in.workload, hardware, *in.weight_format, p, s, notes);
   return v;

@@ -322,8 +322,8 @@ TEST_CASE("a recipe of torchtune says its model and its method by its name", "[l
       read("tune run full_finetune_single_device --config llama3_1/8B_full_single_device batch_size=4");
   CHECK(field(single, "batch_size") == "4");
   CHECK(field(single, "recomputation") == "full");
-  CHECK(field(single, "states") == "parameter=bf16,gradient=bf16,moment=int8,master=none");
-  CHECK(finding(single, "optimizer_in_bwd").use == FlagUse::contradicts);
+  CHECK(field(single, "states") == "parameter=bf16,gradient=none,moment=int8,master=none");
+  CHECK(finding(single, "optimizer_in_bwd").use == FlagUse::used);
   const auto adapted = read("tune run lora_finetune_single_device --config llama3_1/8B_lora_single_device");
   CHECK(field(adapted, "batch_size") == "16");  // 2, 8 times
   CHECK(field(adapted, "lora_modules") == "all");
@@ -532,4 +532,30 @@ TEST_CASE("units of systemd and workflows are read, and what is not read has its
          "text-embeddings-inference"},
         {"docker run --gpus all nvcr.io/nim/meta/llama-3.1-8b-instruct:1.3.3", "nim"}})
     CHECK_THAT(refusal(text), Contains("launch.003") && Contains(program));
+}
+
+TEST_CASE("recipes whose gradients are freed layer by layer, and whose moments are narrow", "[launch]") {
+  const auto gradients = [](const Launch& launch) {
+    for (const auto& item : fit_of(launch, standard_zoo()).items)
+      if (item.part == "gradients") return item.bytes.base();
+    return 0.0;
+  };
+  const std::string tune =
+      "tune run full_finetune_single_device --config llama3_1/8B_full_single_device dtype=bf16 batch_size=1";
+  const auto kept = read(tune + " optimizer_in_bwd=False"), freed = read(tune + " optimizer_in_bwd=True");
+  CHECK(gradients(kept) == Approx(2 * 8.03e9).epsilon(1e-3));
+  CHECK(gradients(freed) == 0);
+  CHECK(field(freed, "states") == "parameter=bf16,gradient=none,moment=int8,master=none");
+  const auto wide = read(tune + " optimizer_in_bwd=True optimizer._component_=bitsandbytes.optim.PagedAdamW");
+  CHECK(field(wide, "states") == "parameter=bf16,gradient=none,moment=bf16,master=none");
+  CHECK(field(read(tune + " optimizer._component_=torchao.optim.AdamW4bit"), "moment_precision") == "int4");
+  // Stage 0 of DeepSpeed is a stage too.
+  const auto stage = [](const char* file) {
+    return read(std::string("accelerate launch train.py --model_name_or_path Qwen/Qwen3-8B --num_processes 8 "
+                            "--per_device_train_batch_size 1 --bf16 --deepspeed ") +
+                file);
+  };
+  CHECK(field(stage("examples/deepspeed/ds_z0_config.json"), "zero_stage").empty());
+  CHECK(finding(stage("examples/deepspeed/ds_z0_config.json"), "deepspeed").use == FlagUse::used);
+  CHECK(field(stage("examples/deepspeed/ds_z2_config.json"), "zero_stage") == "2");
 }

@@ -45,6 +45,8 @@ class Settings {
   /// Where a quantity was given, for messages.
   [[nodiscard]] Location where(std::string_view quantity) const;
   [[nodiscard]] std::string flag_name(std::string_view quantity) const;
+  /// The value of a quantity's flag as the launch writes it.
+  [[nodiscard]] std::string given(std::string_view quantity) const;
   /// Drops a quantity whose finding stays.
   void forget(std::string_view quantity);
   /// Replaces the finding on a quantity's flag with a reason why its value does not apply here.
