@@ -58,6 +58,8 @@ MemoryQuestion question_of(const MemoryRequest& request, const Scenario& s) {
     Notes quiet;
     q.tensor_parallel = ResolvedScenario(s, quiet).tp_size();
   }
+  q.shares = {.fraction = s.memory_fraction, .cache = s.kv_cache_memory};
+  if (q.shares.cache) q.shares.fraction = 1;
   if (!request.precision.empty()) {
     q.precision = choice<Precision>(request.precision);
     q.weight_format.reset();
@@ -73,7 +75,10 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
   ScenarioBuilder builder(zoo());
   builder.set("workload", request.model);
   if (!request.device.empty()) builder.hardware(request.device);
-  if (!request.accelerators.empty()) builder.set("accelerators", request.accelerators);
+  for (const auto& [field, text] : {std::pair("accelerators", request.accelerators),
+                                    {"memory_fraction", request.memory_fraction},
+                                    {"kv_cache_memory", request.kv_cache_memory}})
+    if (!text.empty()) builder.set(field, text);
   const auto built = builder.build();
   const Scenario& s = built.scenario;
   auto q = question_of(request, s);
@@ -102,6 +107,8 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
   line("total", "of the memory model", account.memory.total);
   if (q.device != nullptr) line("capacity", q.device->name, account.memory.capacity);
   Answer out;
+  if (q.engine == nullptr && (q.shares.fraction || q.shares.cache))
+    out.diagnostics += "mlsysim: note: no effect without --engine: --memory-fraction, --kv-cache-memory\n";
   for (const auto& note : built.warnings) out.diagnostics += fmt::format("mlsysim: note: {}\n", note);
   if (account.engine) {
     for (const auto& i : account.engine->held) add(i);

@@ -166,7 +166,8 @@ struct MemoryRequest {
   std::string model, device;  ///< the device may be empty
   std::string engine = "none", precision, kv_precision;
   double context = UsualRequest::tokens, requests = 1, tensor_parallel = 1, expert_parallel = 1;
-  std::string accelerators;  ///< that share the model; empty: as the other two say
+  std::string accelerators;                      ///< that share the model; empty: as the other two say
+  std::string memory_fraction, kv_cache_memory;  ///< that the engine takes; empty: its own rule
 };
 [[nodiscard]] Answer memory(const MemoryRequest& request, const RenderOptions& options);
 

@@ -229,6 +229,10 @@ void Program::memory_command() {
                        "whose division of the memory: none, or an engine of the zoo", "NAME")
                      ->capture_default_str();
   values_[engine].place = Place::engine;
+  offer(*m, "--memory-fraction", memory_.memory_fraction, "share that the engine takes, by its own rule",
+        "SHARE");
+  offer(*m, "--kv-cache-memory", memory_.kv_cache_memory, "the cache of a device, whatever its share",
+        "QUANTITY");
 }
 
 }  // namespace mlsysim::cli

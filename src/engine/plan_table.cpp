@@ -49,6 +49,7 @@ constexpr auto kStated = std::to_array<PlanPlace>({
     {"weight_bits", "hardware", kServe},
     {"kv_precision", "hardware", kServe},
     {"memory_fraction", "hardware", kServe},
+    {"kv_cache_memory", "hardware", kServe},
     {"efficiency", "hardware"},
     {"execution", "hardware"},
     {"unit_cost", "hardware"},

@@ -75,14 +75,18 @@ void set_workers(const ResolvedScenario& r, ServingProblem<>& out, Notes& notes)
 /// The cache by the rule of the engine. Its pool has pages, and its share leaves room for what fragments.
 void set_cache(const Scenario& s, const HardwareNode& hardware, const ServingEngine& engine,
                ServingProblem<>& out, Notes& notes) {
-  const auto cache = cache_settings({.fraction = s.memory_fraction, .pass_tokens = s.prefill_chunk_tokens},
-                                    engine, hardware, out.plan, out.model, notes);
+  const auto cache = cache_settings(
+      {.fraction = s.memory_fraction, .bytes = s.kv_cache_memory, .pass_tokens = s.prefill_chunk_tokens},
+      engine, hardware, out.plan, out.model, notes);
   out.kv_share = cache.share;
   out.cache_rule = cache.rule;
   if (!cache.rule.known) {
     if (s.memory_fraction) notes.remark("no effect where no rule of the engine is known: memory_fraction");
+    if (s.kv_cache_memory) notes.remark("no effect where no rule of the engine is known: kv_cache_memory");
     return;
   }
+  if (s.memory_fraction && s.kv_cache_memory)
+    notes.remark("no effect beside kv_cache_memory: memory_fraction");
   out.device.conventions.memory_fragmentation = out.decode_device.conventions.memory_fragmentation = 0;
   notes.assume("memory_fragmentation", 0.0, "the share of the engine leaves room for it");
 }
@@ -158,6 +162,7 @@ ServingProblem<> settle_serving(const ResolvedScenario& r, Notes& notes) {
   set_lengths(r.asked(), out, notes);
   if (out.load == Load::burst) {
     if (r.asked().memory_fraction) notes.remark("no effect on a burst: memory_fraction");
+    if (r.asked().kv_cache_memory) notes.remark("no effect on a burst: kv_cache_memory");
     detail::warn_of_uneven_ranks(share_batch(out.batch_size, r.replicas()).sequences, r.asked().ep_size,
                                  notes);
     return out;

@@ -38,6 +38,10 @@ inline constexpr Key<Load> load{"load", "",
                                 "of a served model: concurrency (batch_size requests in flight), rate "
                                 "(arrival_rate) or burst (batch_size at "
                                 "once)"};
+inline constexpr Key<double> memory_fraction{"memory_fraction", "",
+                                             "memory that its engine takes, by its own rule"};
+inline constexpr Key<Data<>> kv_cache_memory{"kv_cache_memory", "GB",
+                                             "KV cache of a device, whatever its share"};
 inline constexpr Key<double> node_count{"node_count", "", "nodes in use"};
 inline constexpr Key<double> accelerators_per_node{"accelerators_per_node", "", "devices of one node"};
 inline constexpr Key<Bandwidth<>> intra_node_bw{"intra_node_bw", "GB/s", "inside a node, one way per device"};
@@ -103,6 +107,7 @@ struct Scenario {
   std::optional<Bandwidth<>> host_memory_bandwidth{};
   std::optional<Data<>> host_memory{};
   std::optional<double> memory_fraction{};
+  std::optional<Data<>> kv_cache_memory{};
   double congestion_factor = 1, straggler_factor = 1;
   const Workload* draft_model = nullptr;
   double draft_acceptance_rate = 0.7;
@@ -176,13 +181,11 @@ struct Scenario {
                  .defaulted("what the prefill workers leave of the accelerators, or one")),
         transfer_rows<S>(), serving_format_rows<S>(), power_rows<S>(), launch_rows<S>(),
         training_plan_rows<S>(), host_memory_rows<S>(), host_expert_rows<S>(),
-        rows(
-            field(&S::host_memory, "host_memory", "GB", "memory of the host of a node")
-                .positive()
-                .defaulted("the node's, else not held against anything"),
-            field(&S::memory_fraction, "memory_fraction", "", "memory that its engine takes, by its own rule")
-                .within(0.01, 1)
-                .defaulted("the engine's own")),
+        rows(field(&S::host_memory, "host_memory", "GB", "memory of the host of a node")
+                 .positive()
+                 .defaulted("the node's, else not held against anything"),
+             field(&S::memory_fraction, key::memory_fraction).within(0.01, 1).defaulted("the engine's own"),
+             field(&S::kv_cache_memory, key::kv_cache_memory).positive().defaulted("what its rule leaves")),
         training_step_rows<S>(),
         rows(field(&S::cached_prefix_len, key::cached_prefix_len)
                  .non_negative()

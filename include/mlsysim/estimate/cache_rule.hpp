@@ -5,7 +5,8 @@
 ///     free:  pool = share (memory - reserve) - weights - margin
 ///     rest:  pool = share (memory - weights - reserve - activations) - margin
 ///
-/// activations: of the largest pass of prompts. The same law answers `memory`, `fit` and every steady load.
+/// activations: of the largest pass of prompts. A pool whose bytes are stated replaces that, where the device
+/// has room for it. The same law answers `memory`, `fit` and every steady load.
 /// Example: total, share 0.9 of 80 GiB, weights 16, reserve 1, activations 2 GiB: the pool is 53 GiB.
 
 #include <mlsysim/reflect/category.hpp>
@@ -38,6 +39,7 @@ template <class T> [[nodiscard]] Data<T> pool_of(ShareOf share_of, const T& shar
 /// The rule of the engine of a replica; its share stands beside it.
 template <class T = double> struct CacheRule {
   Data<T> margin;
+  Data<T> stated;       ///< bytes of the pool, where they are given; 0: what the rule leaves
   T pass_tokens{1.0};   ///< of the largest pass of prompts of a rank
   T spare_tokens{0.0};  ///< of blocks that hold nothing
   bool known = false;   ///< else the share is of what all else leaves free
@@ -47,6 +49,7 @@ template <class T = double> struct CacheRule {
     using R = CacheRule;
     return rows(
         field(&R::margin, "margin", "MiB", "memory that the engine leaves free").non_negative().fixed(),
+        field(&R::stated, "stated", "GB", "bytes of the pool, 0 for what is left").non_negative().fixed(),
         field(&R::pass_tokens, "pass_tokens", "", "tokens of the largest pass of a rank").positive().fixed(),
         field(&R::spare_tokens, "spare_tokens", "", "tokens of blocks that hold nothing")
             .non_negative()

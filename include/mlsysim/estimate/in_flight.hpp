@@ -92,11 +92,14 @@ template <class T = double> struct ReplicaPasses {
     const T fit = plan.ep * floor(each);
     return select(pool > none, select(m.kv_cache > none, fit, uncounted), T{0.0});
   }
-  /// Memory of the cache on a device: the pool of the engine, or a share of what all else leaves.
+  /// Memory of the cache on a device: the pool of the engine, or a share of what all else leaves. There is no
+  /// pool where the stated bytes have no room.
   [[nodiscard]] Data<T> pool(const MemoryBreakdown<T>& m, const T& kv_share, const CacheRule<T>& rule) const {
     if (!rule.known) return kv_share * (m.capacity - (m.total - m.kv_cache));
-    return pool_of<T>(rule.share_of, kv_share,
-                      {m.capacity, m.weights, m.reserve, activations(rule.pass_tokens), rule.margin});
+    const Data<T> none,
+        left = pool_of<T>(rule.share_of, kv_share,
+                          {m.capacity, m.weights, m.reserve, activations(rule.pass_tokens), rule.margin});
+    return select(rule.stated > none, select(left >= rule.stated, rule.stated, none), left);
   }
   /// Adds to the reserve what the engine keeps from its cache.
   void add_kept(const T& kv_share, const CacheRule<T>& rule, MemoryBreakdown<T>& m) const {

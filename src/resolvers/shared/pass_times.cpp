@@ -80,14 +80,16 @@ CacheSettings cache_settings(const StatedCache& stated, const ServingEngine& eng
   const double tokens = stated.pass_tokens.value_or(detail::batched_tokens(rule, *capacity));
   const bool latent = std::ranges::any_of(
       model.shape().mixers, [](const auto& m) { return std::holds_alternative<LatentView<>>(m.rule); });
-  const double share =
-      stated.fraction.value_or(detail::engine_share(rule, {*capacity, tokens, plan.tp, plan.tp, latent}));
+  const double share = stated.bytes ? 1
+                                    : stated.fraction.value_or(detail::engine_share(
+                                          rule, {*capacity, tokens, plan.tp, plan.tp, latent}));
   // The engine keeps its margin where it places the layers itself.
-  const bool placed = stated.fraction || plan.offload_weights > 0 || plan.offload_experts > 0;
-  if (notes.wanted() && !stated.fraction)
+  const bool placed = stated.fraction || stated.bytes || plan.offload_weights > 0 || plan.offload_experts > 0;
+  if (notes.wanted() && !stated.fraction && !stated.bytes)
     notes.assume("kv_share", share, fmt::format("{} of {}, zoo/runtimes", rule.knob, engine.name));
   return {.share = share,
           .rule = {.margin = placed ? Data<>() : rule.margin.value_or(Data<>()),
+                   .stated = stated.bytes.value_or(Data<>()),
                    .pass_tokens = tokens,
                    .spare_tokens = rule.blocks_without * rule.block_tokens,
                    .known = true,

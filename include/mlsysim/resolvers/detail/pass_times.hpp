@@ -33,6 +33,7 @@ struct CacheSettings {
 struct StatedCache {
   std::optional<double> kv_share{};  ///< of what is left, whatever the engine
   std::optional<double> fraction{};  ///< that the engine takes, in its own sense
+  std::optional<Data<>> bytes{};     ///< of the cache itself; the fraction has no say then
   std::optional<double> pass_tokens{};
 };
 [[nodiscard]] CacheSettings cache_settings(const StatedCache& stated, const ServingEngine& engine,
