@@ -163,11 +163,16 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes)
   settle_degrees(notes);
 }
 
+Mode usual_mode(const Workload& w) {
+  const bool generates = w.is_language_decoder() && (w.has_shape() || w.inference.per == WorkUnit::token);
+  return generates ? Mode::serve : Mode::infer;
+}
+
 /// Settles the mode: as asked, else serve where the model generates tokens, else infer.
 void ResolvedScenario::settle_mode(Notes& notes) {
   const Workload& w = *asked_.workload;
-  const bool generates = w.is_language_decoder() && (w.has_shape() || w.inference.per == WorkUnit::token);
-  mode_ = asked_.mode.value_or(generates ? Mode::serve : Mode::infer);
+  const bool generates = usual_mode(w) == Mode::serve;
+  mode_ = asked_.mode.value_or(usual_mode(w));
   if (!asked_.mode)
     notes.assume("mode", mode_, generates ? TextRef("the model generates tokens") : TextRef("one batch"));
   if (mode_ == Mode::serve && w.architecture == Architecture::encoder) {

@@ -16,8 +16,12 @@ LAUNCHES = [
     ("python3 -m sglang.launch_server --model Qwen/Qwen3-30B-A3B --tp 2 --context-length 16384", "A100", True, 30.54),
     ("python3 -m sglang.launch_server --model deepseek-ai/DeepSeek-V3 --tp 8 --context-length 8192", "H200", True, 85.0),
     ("trtllm-serve meta-llama/Llama-3.1-8B-Instruct --max_batch_size 16 --max_seq_len 4096", "H100", True, 16.06),
-    ("llama-server -m Qwen2.5-14B-Instruct-Q4_K_M.gguf -c 8192 -ngl 99", "RTX4090", True, 8.96),
-    ("llama-server -m Qwen2.5-14B-Instruct-Q4_K_M.gguf -c 8192 -ngl 30", "RTX4090", True, 5.95),
+    ("llama-server -m Qwen2.5-14B-Instruct-Q4_K_M.gguf -c 8192 -ngl 99", "RTX4090", True, 8.48),
+    ("llama-server -m Qwen2.5-14B-Instruct-Q4_K_M.gguf -c 8192 -ngl 30", "RTX4090", True, 5.48),
+    ("vllm serve Qwen/Qwen2.5-VL-7B-Instruct --max-model-len 4096", "L4", True, 16.5),  # 1.26 of them its tower
+    ("vllm serve Qwen/Qwen2.5-7B-Instruct-GPTQ-Int8 --max-model-len 4096", "L4", True, 8.86),  # embedding and head in 16 bits
+    ("vllm serve Qwen/Qwen3-8B --max-model-len 8192 --kv-cache-memory-bytes 20G", "A100", True, 16.38),
+    ("vllm serve Qwen/Qwen3-8B --max-model-len 8192 --kv-cache-memory-bytes 80G", "A100", False, 16.38),
 ]
 
 
@@ -42,7 +46,7 @@ NAMES = [
     ("RedHatAI/Meta-Llama-3.1-70B-Instruct-FP8-dynamic", "H100 SXM", 72.7, True),
     ("unsloth/Llama-3.3-70B-Instruct-bnb-4bit", "A6000", 39.5, True),
     ("meta-llama/Llama-3.1-8B-Instruct", "A100 1g.10gb", 16.06, False),
-    ("openai/gpt-oss-120b", "p5.48xlarge", 65.2, True),
+    ("openai/gpt-oss-120b", "p5.48xlarge", 8.18, True),  # an eighth, on each device of the node
     ("unsloth/gpt-oss-20b-GGUF:F16", "RTX4090", 13.75, True),  # experts in MXFP4 in every such file
     ("mlx-community/Qwen3-8B-4bit", "RTX4090", 4.61, True),  # 4.5 bits, embedding and output matrix too
 ]
@@ -90,3 +94,15 @@ def test_the_format_of_the_files_is_theirs_in_every_command(run):
     """Of DeepSeek-V3 the matrices are in fp8, embedding, head and norms in 16 bits: 85.0 GB on each of eight devices, named or not."""
     words = ("memory", "DeepSeek_V3", "H200", "--tp-size", "8", "-o", "json")
     assert held(run(*words, "--precision", "fp8")) == held(run(*words))
+
+
+def test_the_bytes_of_a_cache_say_how_many_requests_fit(run, tmp_path):
+    """Of 20 GiB for the cache, at 147,456 B a token: 17 requests of 8192 tokens, in every answer."""
+    launch, plan = "vllm serve Qwen/Qwen3-8B --max-model-len 8192 --kv-cache-memory-bytes 20G", tmp_path / "plan.yaml"
+    plan.write_text(run("import", launch, "--hardware", "A100").out)
+    fit = run("fit", "--from", launch, "--hardware", "A100")
+    memory = run("memory", "Qwen3_8B", "A100", "--engine", "vllm", "--context", "8192", "--kv-cache-memory", "20 GiB", "-o", "json")
+    pool = next(row for row in memory.json()["rows"] if row["part"] == "pool")
+    assert int(fit.out.split()[1]) == 17 and pool["bytes"] == 20 * 2**30 and memory.code == 0
+    assert run("eval", plan, "-o", "json").json()["p_max_active_requests"] == pytest.approx(17, abs=1)
+    assert "--kv-cache-memory-bytes 21474836480" in run("export", "Qwen3_8B", "A100", "--kv-cache-memory", "20 GiB", "--to", "vllm").out

@@ -16,6 +16,10 @@
 
 namespace mlsysim {
 
+/// The mode of a model where nobody asks for one: serve where it generates tokens by steps that are
+/// predicted, else infer.
+[[nodiscard]] Mode usual_mode(const Workload& workload);
+
 /// A scenario with its gaps filled: the fleet it runs on, the mode, the degrees.
 ///
 /// Owns the node, fabric and fleet that exist for this scenario only. Keep it as long as results point to its

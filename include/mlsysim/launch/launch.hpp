@@ -55,6 +55,7 @@ struct ServingSetup {
   bool limits_itself = false;      ///< the engine admits requests as long as its cache holds
   std::optional<double> requests;  ///< that each data-parallel rank works on at once
   std::optional<double> tokens{};  ///< of its cache; absent: as many as fit
+  double fullest = 1;              ///< layers of the fullest device over the mean of all
   bool shortens = false;           ///< the engine shortens the context until it fits
   EngineShares shares;
 };
@@ -80,6 +81,8 @@ struct LaunchQuestion {
   std::optional<LaunchFormat> format;  ///< absent: derived from the text and its name
   std::map<std::string, std::string>
       fields{};  ///< of the table of Scenario; they replace what the launch says
+  const Workload* model =
+      nullptr;  ///< the model of `fields`, where the caller has it; absent: it is looked up
 };
 
 /// The format of a text, or nothing for an unknown launch.

@@ -441,8 +441,13 @@ std::string version_behind(std::string_view word, std::string_view package) {
   if (!begin.starts_with(package)) return {};
   auto rest = begin.substr(package.size());
   if (rest.starts_with('[')) rest = rest.substr(std::min(rest.find(']') + 1, rest.size()));  // extras
+  // A tag may name what lies beneath first: vllm:rocm6.4.1_vllm_0.9.1_20250702.
+  const auto inner = rest.find(fmt::format("_{}_", package));
+  if (inner != std::string_view::npos)
+    if (rest = rest.substr(inner + package.size() + 2); rest.find('_') != std::string_view::npos)
+      rest = rest.substr(0, rest.find('_'));
   // An image of a release engine may name its part: tensorrt-llm/release:1.2.0.
-  bool found = false;
+  bool found = inner != std::string_view::npos;
   for (const std::string_view sign : {"==", "@", ":v", ":"})
     if (rest.starts_with(sign)) {
       rest.remove_prefix(sign.size());

@@ -72,7 +72,8 @@ void put_visible(const ShellScript& script, const EngineCommand& command, const 
       {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"});
   const auto put = [&](std::string_view key, const std::string& value, int line) {
     if (std::find(names.begin(), names.end(), key) == names.end()) return;
-    if (value.empty() || value == "all" || settings.has("visible")) return;
+    if (value.empty() || value == "all" || value == "void" || value == "none" || settings.has("visible"))
+      return;
     const Given given{.key = std::string(key), .value = value, .where = {.file = name, .line = line}};
     if (value.find_first_of("$`") != std::string::npos)
       settings.put_unknown(given, "the shell computes it, and nothing is run here");
@@ -91,6 +92,19 @@ void put_visible(const ShellScript& script, const EngineCommand& command, const 
       continue;
     put("NVIDIA_VISIBLE_DEVICES", listed_devices(value), command.before[i].line);
   }
+}
+
+/// Whether the environment lets requests be longer than the positions of the model.
+void put_long_context(const ShellScript& script, const EngineCommand& command, const std::string& name,
+                      Settings& settings) {
+  const auto put = [&](std::string_view key, const std::string& value, int line) {
+    if (key != "VLLM_ALLOW_LONG_MAX_MODEL_LEN" && key != "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN") return;
+    const bool on = value == "1" || lower(value) == "true";
+    settings.put(
+        {.flag = std::string(key), .sets = "long_context"},
+        {.key = std::string(key), .value = on ? "true" : "false", .where = {.file = name, .line = line}});
+  };
+  for_each_variable(script, command, put);
 }
 
 /// How many ranks start, and on how many devices of a machine, as launchers and Slurm say.

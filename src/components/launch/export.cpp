@@ -10,6 +10,7 @@
 #include <mlsysim/resolver_api/field_text.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/detail/quoted.hpp>
+#include <mlsysim/units/unit.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
@@ -165,6 +166,7 @@ class Exporter {
       if (format_ == LaunchFormat::trtllm) tell("chunked", "true");
     }
     if (s_.memory_fraction) tell("memory_fraction", *s_.memory_fraction);
+    if (s_.kv_cache_memory) tell("cache_bytes", *s_.kv_cache_memory / unit::B);
     tell_served_format(own_checkpoint_);
     if (s_.execution == Execution::eager) tell("eager", "true");
     if (s_.kv_precision)
@@ -376,6 +378,7 @@ std::vector<std::string> lost_fields(const Scenario& scenario, const Exporter& p
                                      LaunchFormat format, std::string name) {
   LaunchQuestion q{.text = text, .name = std::move(name), .format = format};
   q.fields["workload"] = scenario.workload->name;
+  q.model = scenario.workload;
   q.fields["hardware"] = "./device.yaml";  // stands for one device, whatever it is
   const bool counted = format == LaunchFormat::megatron;
   if (!counted && !detail::serves(format)) q.fields["accelerators"] = count_text(plan.devices());

@@ -49,7 +49,11 @@ MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, cons
   const auto& setup = *launch.serving;
   const auto& engine = rules_of(launch, r, zoo);
   auto shares = setup.shares;
-  if (!shares.cache) shares.fraction = r.asked().memory_fraction;
+  if (const auto& share = r.asked().memory_fraction) shares.fraction = share;
+  if (const auto& bytes = r.asked().kv_cache_memory) {
+    shares.cache = bytes;
+    shares.fraction = 1;  // of the device, as far as it reaches
+  }
   return {.model = r.asked().workload,
           .device = &r.hardware(),
           .context = longest_of(setup, engine, r),
@@ -258,10 +262,37 @@ Fit fit_of(const Scenario& scenario) {
   return out;
 }
 
+namespace {
+
+/// The memory of the fullest device of a launch that gives its devices unequal shares of the layers.
+Fit by_shares(Fit fit, double fullest) {
+  const auto of = [&](std::string_view part) -> Data<>& {
+    return std::find_if(fit.items.begin(), fit.items.end(), [&](const FitItem& i) { return i.part == part; })
+        ->bytes;
+  };
+  Data<> more;
+  for (auto& item : fit.items) {
+    if (item.part != "weights" && item.part != "kv_cache") continue;
+    more += item.bytes * (fullest - 1);
+    item.bytes *= fullest;
+  }
+  const Data<> total = of("total") += more, capacity = of("capacity");
+  fit.fits = total <= capacity;
+  fit.summary = fmt::format("the device with the largest share of the layers holds {:.3g} GB of {:.3g} GB",
+                            total / unit::GB, capacity / unit::GB);
+  return fit;
+}
+
+}  // namespace
+
 Fit fit_of(const Launch& launch, const Zoo& zoo) {
   const auto built = launch.build(zoo);
   const bool layers = !built.scenario.workload->stacks.empty();
-  if (!launch.serving || built.scenario.pp_size > 1 || !layers) return fit_of(built.scenario);
+  if (!launch.serving || built.scenario.pp_size > 1 || !layers) {
+    auto fit = fit_of(built.scenario);
+    const double fullest = launch.serving ? launch.serving->fullest : 1;
+    return fullest > 1 && built.scenario.pp_size > 1 ? by_shares(std::move(fit), fullest) : fit;
+  }
   (void)SystemEvaluator::evaluate(built.scenario);  // refuses what no device of the launch does
   Notes notes;
   const ResolvedScenario resolved(built.scenario, notes);

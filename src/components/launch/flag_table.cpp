@@ -43,6 +43,7 @@ constexpr auto kMeanings = std::to_array<Meaning>({
     {"devices", "all devices"},
     {"visible", "the devices that the processes see"},
     {"context", "tokens of the longest request"},
+    {"long_context", "requests may be longer than the positions of the model"},
     {"requests", "requests at once"},
     {"pass_tokens", "tokens of the largest pass"},
     {"chunk", "tokens of a chunk of a prompt"},
@@ -127,8 +128,8 @@ constexpr auto kRecipe = std::to_array<Meaning>({
     {"load_8bit", "frozen weights have 8 bits"},
     {"quantization_bit", "bits of frozen weights"},
     {"trl", "the arguments are those of TRL"},
-    {"fused_loss", "head and loss run as one kernel, part by part"},
     {"optimizer_in_backward", "each layer is updated in the backward pass, and its gradients are freed"},
+    {"fused_loss", "head and loss run as one kernel, part by part"},
 });
 constexpr auto kShape = std::to_array<Meaning>({
     {"layers", "layers"},

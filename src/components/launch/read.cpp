@@ -4,6 +4,8 @@
 #include "detail/load_line.hpp"
 #include "detail/manifest.hpp"
 
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/files/detail/roots.hpp>
@@ -53,7 +55,12 @@ std::optional<LaunchFormat> script_format(std::string_view text, const std::stri
   std::optional<LaunchFormat> found;
   for (const auto& command : script.commands)
     if (const auto engine = detail::engine_command(command, script)) found = found.value_or(engine->format);
-  if (!found && !script.assignments.empty() && ends(name, {".sh"})) return LaunchFormat::mlperf;
+  const auto known = [](const auto& assigned) {
+    return detail::flag_table(LaunchFormat::mlperf).find(assigned.first, {}) != nullptr;
+  };
+  if (!found && ends(name, {".sh"}) &&
+      std::any_of(script.assignments.begin(), script.assignments.end(), known))
+    return LaunchFormat::mlperf;
   return found;
 }
 
@@ -120,6 +127,21 @@ std::string unread_program(const LaunchQuestion& q) {
        .where = {std::string(name)}}));
 }
 
+/// The words of a command without its place among the machines of a job.
+std::vector<std::string> without_rank(const std::vector<detail::ShellWord>& words) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string flag = words[i].text.substr(0, words[i].text.find('='));
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    const bool rank = flag == "--node-rank" || flag == "--machine-rank";
+    if (!rank)
+      out.push_back(words[i].text);
+    else if (flag.size() == words[i].text.size())
+      ++i;
+  }
+  return out;
+}
+
 /// The one command of a script that starts this engine.
 detail::EngineCommand only_command(const detail::ShellScript& script, LaunchFormat format,
                                    const std::string& name) {
@@ -127,9 +149,7 @@ detail::EngineCommand only_command(const detail::ShellScript& script, LaunchForm
   for (const auto& command : script.commands) {
     auto engine = detail::engine_command(command, script);
     if (!engine || engine->format != format) continue;
-    const auto same = [](const auto& a, const auto& b) { return a.text == b.text; };
-    if (found && std::equal(found->words.begin(), found->words.end(), engine->words.begin(),
-                            engine->words.end(), same))
+    if (found && without_rank(found->words) == without_rank(engine->words))
       continue;  // the same on the other nodes of a job
     if (found)
       throw InputError({.id = "mlsysim.launch.004",
@@ -174,7 +194,8 @@ void put_assignments(const detail::FlagTable& table, const LaunchQuestion& q, de
 
 /// The model of a GGUF file or of a repository of such files: "models/Qwen3-8B-Q4_K_M-00001-of-00002.gguf",
 /// "Qwen/Qwen3-8B-GGUF:Q4_K_M". Of a repository whose name states no format llama.cpp takes Q4_K_M.
-detail::ModelName gguf_model(std::string name, const Zoo& zoo) {
+detail::ModelName gguf_model(const std::string& place, const Zoo& zoo) {
+  std::string name = place;
   if (ends(name, {".gguf"})) {
     name.erase(name.size() - 5);
     if (const auto slash = name.rfind('/'); slash != std::string::npos) name.erase(0, slash + 1);
@@ -183,6 +204,11 @@ detail::ModelName gguf_model(std::string name, const Zoo& zoo) {
   auto model = detail::model_of(name, zoo, true);
   if (ends(name, {"-GGUF", "-gguf"}) && model.weight_format.empty() && !model.as_published)
     model = detail::model_of(name + ":Q4_K_M", zoo, true);
+  if (!model.entry.empty() && model.weight_format.empty() && !model.as_published)
+    model.notes.push_back(
+        fmt::format("'{}' does not state its format: it is taken as the model is published, and "
+                    "--weight-format says otherwise",
+                    place));
   return model;
 }
 
@@ -384,6 +410,44 @@ void take_port(Launch& launch, std::string_view engine, const Zoo& zoo) {
   }
 }
 
+/// Whether a text speaks of machines beside the one that it starts an engine on.
+bool spans_machines(std::string_view text) {
+  for (const std::string_view word :
+       {"ray start", "ray_cluster", "RAY_", "backend ray", "backend=ray", "srun ", "mpirun ", "LWS_",
+        "LeaderWorkerSet", "--headless", "multi-node", "SKYPILOT_NODE"})
+    if (text.find(word) != std::string_view::npos) return true;
+  return false;
+}
+
+/// The model that a launch names, of the zoo or of a file.
+const Workload* launched_model(const Launch& launch, FieldReader& reader) {
+  const auto value = reader.read(*find_field(describe<Scenario>(), "workload"), launch.fields.at("workload"));
+  return static_cast<const Workload*>(std::get<ObjectRef>(value.value).object);
+}
+
+/// A server of a model that answers in one pass generates nothing, whatever its flags say of steps.
+void settle_mode(const Workload& model, Launch& launch) {
+  launch.mode = usual_mode(model);
+  if (launch.mode == Mode::serve) return;
+  launch.fields["mode"] = name_of(launch.mode);
+  launch.notes.push_back(model.architecture == Architecture::encoder_decoder
+                             ? fmt::format("'{}' is an encoder and a decoder: a whole pass is predicted, and "
+                                           "no steps of generation",
+                                           model.name)
+                             : fmt::format("'{}' answers in one pass and generates no tokens", model.name));
+}
+
+/// Drops the fields that a pass without steps has no use for.
+void drop_idle(Launch& launch) {
+  if (launch.mode != Mode::infer) return;
+  const auto used = fields_used_in(launch.mode);
+  std::vector<std::string> idle;
+  for (const auto& [field, text] : launch.fields)
+    if (std::find(used.begin(), used.end(), field) == used.end()) idle.push_back(field);
+  for (const auto& field : idle) launch.fields.erase(field);
+  if (!idle.empty()) launch.notes.push_back(fmt::format("no effect on one pass: {}", fmt::join(idle, ", ")));
+}
+
 }  // namespace
 
 Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
@@ -413,6 +477,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
     yaml = false;
   }
   detail::NamedFiles files{.written = {}, .folder = q.folder};
+  const bool serves = detail::serves(*format);
   if (*format == LaunchFormat::mlperf)
     put_assignments(table, q, settings);
   else if (ends(q.name, {".toml"}))
@@ -426,11 +491,12 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
     take_named_machine(script.machine, zoo, q, out);
     files = named_files(q, script);
     put_words(table, command, q.name, files, settings);
-    if (!detail::serves(*format)) detail::put_environment(table, script, q.name, settings);
+    if (!serves) detail::put_environment(table, script, q.name, settings);
     if (*format == LaunchFormat::llama_cpp)
       detail::put_llama_environment(table, script, command, q.name, settings);
-    // The other servers take as many devices as their degrees say.
-    if (!detail::serves(*format) || *format == LaunchFormat::llama_cpp)
+    if (serves) detail::put_long_context(script, command, q.name, settings);
+    // Ranks of a server may lie on machines of which the text shows one.
+    if (!serves || *format == LaunchFormat::llama_cpp || !spans_machines(q.text))
       detail::put_visible(script, command, q.name, settings);
     detail::put_ranks(script, command, q.name, settings);
     if (*format == LaunchFormat::megatron) detail::put_script(command, q.name, settings);
@@ -442,17 +508,20 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
       out.fields["engine"] = fmt::format("{}@{}", detail::engine_entry(*format), release);
   }
   if (*format == LaunchFormat::trainer) put_named_files(settings, files);
-  const bool serves = detail::serves(*format);
   if (serves) out.fields.emplace("engine", detail::engine_entry(*format));
   out.mode = serves ? Mode::serve : Mode::train;
   out.fields["mode"] = name_of(out.mode);
   name_parts(out, settings, q, zoo);
+  FieldReader reader(zoo);
+  settings.model = q.model != nullptr ? q.model : launched_model(out, reader);
+  if (serves && !q.fields.contains("mode")) settle_mode(*settings.model, out);
   if (serves)
     detail::serving_fields(settings, out, zoo);
   else
     detail::training_fields(settings, out, zoo);
   if (serves) take_port(out, detail::engine_entry(*format), zoo);
   if (serves) note_release(out, zoo);
+  if (serves) drop_idle(out);
   for (const auto& [key, text] : q.fields)  // the caller has the last word
     if (key != "hardware") out.fields[key] = text;
   if (out.serving && out.serving->shortens) detail::shorten_context(out, zoo);

@@ -21,6 +21,7 @@ struct Ranks {
   double tp = 1, pp = 1, ep = 1;  ///< degrees of the plan
   double copies = 1;              ///< engines that share the requests
   double devices = 1;
+  double fullest = 1;  ///< layers of the fullest device over the mean, where shares are given
 };
 
 /// Attention in groups inside the tensor-parallel ranks: each group has whole sequences, and the experts are
@@ -80,21 +81,25 @@ Ranks ranks_of(Settings& s, LaunchFormat format) {
 /// of each layer on each device. What the caller says of degrees stays.
 void spread_layers(Settings& s, Launch& launch, const Zoo& zoo, Ranks& r) {
   const auto mode = s.text("split");
-  const auto* model = zoo.find<Workload>(launch.fields.at("workload"));
+  const auto* model = s.model;
   double seen = seen_devices(s, launch, zoo).value_or(1);
   if (auto shares = s.text("device_shares"); !shares.empty()) {
     std::replace(shares.begin(), shares.end(), '/', ',');
-    std::set<double> different;
-    double with_layers = 0;
+    double with_layers = 0, largest = 0, sum = 0;
     for (std::string_view rest = shares; !rest.empty();) {
       const auto share = rest.substr(0, std::min(rest.find(','), rest.size()));
       rest.remove_prefix(std::min(share.size() + 1, rest.size()));
       const double part = number_of(share).value_or(0);
-      if (part > 0) different.insert(part), ++with_layers;
+      if (part > 0) ++with_layers, largest = std::max(largest, part), sum += part;
     }
     if (with_layers >= 1) seen = with_layers;
-    if (different.size() > 1)
-      s.end("device_shares", FlagUse::contradicts, "the devices are taken to hold as many layers each");
+    if (const double fuller = largest * with_layers / sum; fuller > 1) {
+      r.fullest = fuller;
+      s.end("device_shares", FlagUse::contradicts,
+            fmt::format("the {:g} devices are taken to hold as many layers each: by these shares one holds "
+                        "{:.3g} times the weights and cache of that",
+                        with_layers, fuller));
+    }
   }
   if (mode == "none") seen = 1;
   const auto degree = [&](const char* field) {
@@ -144,37 +149,47 @@ void put_undivided(Settings& s, Launch& launch) {
 }
 
 /// vLLM, SGLang and TensorRT-LLM give every rank as many heads.
-void check_heads(const Settings& s, const Launch& launch, const Zoo& zoo, const Ranks& r) {
-  const auto* model = zoo.find<Workload>(launch.fields.at("workload"));
-  if (model == nullptr || launch.format == LaunchFormat::llama_cpp || !(model->heads().value_or(0) > 0))
-    return;
-  if (const double heads = *model->heads(); std::fmod(heads, r.tp) != 0)
+void check_heads(const Settings& s, const Launch& launch, const Ranks& r) {
+  if (launch.format == LaunchFormat::llama_cpp || !(s.model->heads().value_or(0) > 0)) return;
+  if (const double heads = *s.model->heads(); std::fmod(heads, r.tp) != 0)
     s.clash("tp", "the heads are not spread over the ranks evenly",
             fmt::format("{} heads, {} ranks", heads, r.tp), "a divisor of the heads");
 }
 
 /// vLLM and SGLang do not start for requests longer than the positions of the checkpoint, unless the launch
-/// stretches them. A checkpoint may have more than the entry that it is taken for.
-void note_positions(Settings& s, const Launch& launch, const Zoo& zoo) {
-  const auto* model = zoo.find<Workload>(launch.fields.at("workload"));
+/// stretches them or says that it means it.
+void check_positions(const Settings& s, const Launch& launch) {
   const auto asked = s.number("context");
-  const bool holds = launch.format == LaunchFormat::vllm || launch.format == LaunchFormat::sglang;
-  if (!holds || model == nullptr || !asked || *asked <= model->max_positions.value_or(HUGE_VAL)) return;
+  const bool vllm = launch.format == LaunchFormat::vllm;
+  const double most = s.model->max_positions.value_or(HUGE_VAL);
+  if (!(vllm || launch.format == LaunchFormat::sglang) || !asked || *asked <= most) return;
   const auto stretches = [](const FlagFinding& f) {
     return f.flag == "rope-scaling" || f.flag == "hf-overrides" || f.flag == "json-model-override-args";
   };
-  if (std::any_of(launch.findings.begin(), launch.findings.end(), stretches)) return;
-  s.end("context", FlagUse::contradicts,
-        fmt::format(
-            "{} has {} positions: {} starts only with a checkpoint that has more, or with its positions "
-            "scaled (rope scaling)",
-            model->name, *model->max_positions, name_of(launch.format)));
+  if (s.on("long_context") || std::any_of(launch.findings.begin(), launch.findings.end(), stretches)) return;
+  s.clash("context", "the engine does not start for requests longer than the positions of the model",
+          fmt::format("{:g} tokens of a request, {:g} positions of {}", *asked, most, s.model->name),
+          fmt::format("at most {:g}, scaled positions (rope scaling), {}=1, or the config.json of a "
+                      "checkpoint that has more as --model",
+                      most,
+                      vllm ? "VLLM_ALLOW_LONG_MAX_MODEL_LEN" : "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"));
+}
+
+/// A server starts a rank on each device that it sees, and ends where it sees fewer.
+void check_visible(const Settings& s, const Launch& launch, const Ranks& r) {
+  const auto list = s.text("visible");
+  if (list.empty() || launch.format == LaunchFormat::llama_cpp) return;
+  const double seen = 1 + static_cast<double>(std::count(list.begin(), list.end(), ','));
+  if (r.devices <= seen * s.number_or("nodes", 1)) return;
+  s.clash("visible", "the engine sees fewer devices than it starts ranks",
+          fmt::format("{:g} devices ({}), {:g} ranks", seen, list, r.devices),
+          "as many devices as ranks, or fewer ranks");
 }
 
 /// Says which weights the engine does not run on the device: rows `refused` of its table.
 void note_refused(const Settings& s, Launch& launch, const Zoo& zoo) {
   const auto* device = zoo.find<HardwareNode>(launch.fields.at("hardware"));
-  const auto* model = zoo.find<Workload>(launch.fields.at("workload"));
+  const auto* model = s.model;
   if (device == nullptr) return;
   std::set<std::string> formats;
   if (const auto own = launch.fields.find("weight_format"); own != launch.fields.end())
@@ -203,76 +218,11 @@ void put_draft(Settings& s, Launch& launch) {
           "speculation is priced with a draft model of its own: name one with --draft-model");
 }
 
-/// Bytes of the weights of a model, and of its embedding and output matrix among them.
-struct WeightBytes {
-  Data<> all, ends;
-};
-
-/// Those of a model of the zoo in the format of the launch; absent where they are not known.
-std::optional<WeightBytes> weights_of(const Launch& launch, const Workload& model, const Zoo& zoo) {
-  if (model.stacks.empty()) return std::nullopt;
-  const auto text = [&](const char* field) {
-    const auto at = launch.fields.find(field);
-    return at == launch.fields.end() ? std::string() : at->second;
-  };
-  const auto account = memory_account({.model = &model,
-                                       .precision = choice_of<Precision>(text("precision")),
-                                       .weight_format = choice_of<WeightFormat>(text("weight_format"))},
-                                      conventions_of(zoo));
-  WeightBytes out{.all = account.sum(MemoryPart::weights), .ends = {}};
-  for (const auto& item : account.items)
-    if (item.part == MemoryPart::weights &&
-        (item.what == name_of(TensorGroup::embedding) || item.what == name_of(TensorGroup::head)))
-      out.ends += item.bytes;
-  return out;
-}
-
-/// Sets the shares of the weights and of the routed experts that lie in host memory.
-void put_host_memory(Settings& s, Launch& launch, const Zoo& zoo, const Ranks& r) {
-  auto& fields = launch.fields;
-  const Workload* model = zoo.find<Workload>(fields.at("workload"));
-  const auto share = [](double part, double whole) { return count_text(std::clamp(part / whole, 0.0, 1.0)); };
-  const auto unknown = [&](std::string_view quantity, std::string_view what) {
-    s.end(quantity, FlagUse::contradicts,
-          fmt::format("{} of the model are not known: --offload-weights gives the share", what));
-  };
-  if (const double gib = s.number_or("host_weights", 0); gib > 0) {
-    const auto weights = model == nullptr ? std::nullopt : weights_of(launch, *model, zoo);
-    if (weights) {  // vLLM moves layers, and neither the embedding nor the output matrix
-      const Data<> moved = min(gib * r.tp * r.ep * r.pp * unit::GiB, weights->all - weights->ends);
-      fields["offload_weights"] = share(moved.base(), weights->all.base());
-    } else
-      unknown("host_weights", "the bytes");
-  }
-  const double layers = model == nullptr ? 0 : model->layers().value_or(0);
-  if (const auto on_device = s.number("device_layers"); on_device && *on_device >= 0) {
-    if (layers > 0) {
-      fields["offload_weights"] = share(layers - *on_device, layers);
-      if (*on_device <= layers)
-        launch.notes.push_back("the output matrix, which is moved last, is taken to lie on the device");
-    } else if (*on_device < 999)
-      unknown("device_layers", "the layers");
-  }
-  const double experts = model == nullptr ? 0 : model->expert_layers();
-  const bool placed = s.text("placed_tensors").find("exps=CPU") != std::string::npos ||
-                      s.text("placed_tensors").find("exps.=CPU") != std::string::npos;
-  if (s.on("host_experts") || placed)
-    fields["offload_experts"] = "1";
-  else if (s.has("placed_tensors"))
-    s.end("placed_tensors", FlagUse::contradicts,
-          "of tensors only all routed experts are placed by a pattern");
-  if (const auto n = s.number("host_expert_layers")) {
-    if (experts > 0)
-      fields["offload_experts"] = share(*n, experts);
-    else
-      s.end("host_expert_layers", FlagUse::ignored, "the model has no routed experts");
-  }
-}
-
 }  // namespace
 
 bool places_itself(const Settings& s) {
-  return !s.has("device_layers") && s.flag("places_itself").value_or(true);
+  const bool placed = s.has("device_layers") || s.has("device_shares") || s.has("placed_tensors");
+  return !placed && s.flag("places_itself").value_or(true);
 }
 
 bool serves(LaunchFormat format) { return !engine_entry(format).empty(); }
@@ -357,14 +307,14 @@ namespace {
 
 /// The positions of the model, where llama.cpp takes them for the length of its cache: nothing says how long
 /// it is, or `-c 0` does. Of several devices the plan decides what fits.
-std::optional<double> own_context(const Settings& s, const Launch& launch, const Zoo& zoo, const Ranks& r) {
-  const auto* model = zoo.find<Workload>(launch.fields.at("workload"));
+std::optional<double> own_context(const Settings& s, const Launch& launch, const Ranks& r) {
+  const auto* model = s.model;
   const bool own = launch.format == LaunchFormat::llama_cpp && s.number_or("all_context", 0) < 1 && r.pp == 1;
   return own && model != nullptr ? model->max_positions : std::nullopt;
 }
 
 /// How the engine was told to divide the memory of a device.
-EngineShares shares_of(Settings& s, LaunchFormat format) {
+EngineShares shares_of(Settings& s, LaunchFormat format, std::map<std::string, std::string>& fields) {
   EngineShares out;
   out.fraction = s.number("memory_fraction");
   out.pass_tokens = format == LaunchFormat::sglang && s.number_or("chunk", -1) > 0 ? s.number("chunk")
@@ -379,11 +329,10 @@ EngineShares shares_of(Settings& s, LaunchFormat format) {
     }
   }
   if (const auto bytes = s.number("cache_bytes")) {
-    out.cache = *bytes * unit::B;
-    out.fraction = 1;  // of the device, as far as it reaches
+    fields["kv_cache_memory"] = count_text(*bytes) + " B";
+    out.fraction.reset();
     s.end("memory_fraction", FlagUse::ignored,
           "the bytes of the cache are given, and the share has no say then");
-    s.end("cache_bytes", FlagUse::used, "bytes of the cache, which fit alone holds against the device");
   }
   return out;
 }
@@ -412,8 +361,9 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   auto& fields = launch.fields;
   Ranks r = ranks_of(s, launch.format);
   if (launch.format == LaunchFormat::llama_cpp) spread_layers(s, launch, zoo, r);
-  check_heads(s, launch, zoo, r);
-  note_positions(s, launch, zoo);
+  check_heads(s, launch, r);
+  check_positions(s, launch);
+  check_visible(s, launch, r);
   fields["tp_size"] = count_text(r.tp);
   if (r.pp > 1) fields["pp_size"] = count_text(r.pp);
   if (r.ep > 1) fields["ep_size"] = count_text(r.ep);
@@ -451,18 +401,19 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   put_undivided(s, launch);
   if (s.on("eager")) fields["execution"] = "eager";
   put_draft(s, launch);
-  put_host_memory(s, launch, zoo, r);
+  put_host_memory(s, launch, zoo, r.tp * r.ep * r.pp);
 
   ServingSetup setup{.engine = engine_entry(launch.format),
                      .context = s.number("context"),
                      .requests = s.number("requests")};
+  setup.fullest = r.fullest;
   setup.limits_itself = leaves_open(launch, "context");
-  setup.shares = shares_of(s, launch.format);
-  if (setup.shares.fraction && !setup.shares.cache)
+  setup.shares = shares_of(s, launch.format, fields);
+  if (setup.shares.fraction)
     fields["memory_fraction"] = count_text(*setup.shares.fraction);
   else if (setup.shares.margin == Data<>())
     fields["memory_fraction"] = "1";
-  const auto own = own_context(s, launch, zoo, r);
+  const auto own = own_context(s, launch, r);
   if (const auto all = own ? own : s.number("all_context"); all && *all >= 1) {
     setup.tokens = *all;
     setup.context = std::max(1.0, std::floor(*all / std::max(1.0, setup.requests.value_or(1))));
@@ -474,12 +425,12 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
     setup.requests = std::max(1.0, *setup.requests * r.copies * r.tp * r.pp / r.devices);
   }
   if (setup.context && !own && !fields.contains("seq_len")) {
-    const double answer = answer_of(fields);
+    const double answer = launch.mode == Mode::serve ? answer_of(fields) : 0;
     fields["seq_len"] = count_text(std::max(1.0, *setup.context - answer));
     launch.notes.push_back(
-        fmt::format("every request is taken to be as long as the engine admits, with {:g} tokens of answer: "
-                    "--seq-len and --output-tokens say otherwise",
-                    answer));
+        fmt::format("every request is taken to be as long as the engine admits{}: --seq-len{} otherwise",
+                    answer > 0 ? fmt::format(", with {:g} tokens of answer", answer) : "",
+                    answer > 0 ? " and --output-tokens say" : " says"));
   }
   launch.serving = setup;
 }

@@ -323,11 +323,19 @@ class ShellReader {
     const auto value = variables_.find(name);
     if (value == variables_.end()) return false;
     if (word_.size() + value->second.size() > kLongestLaunch) too_long();
-    for (const char c : value->second)
-      if (splits && (c == ' ' || c == '\t' || c == '\n'))
+    const std::string text = value->second;
+    int depth = 0;       // of substitutions of commands, which stay whole
+    bool ticks = false;  // in one of the old form
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
+      if (c == '`') ticks = !ticks;
+      if (c == '(' && (depth > 0 || (i > 0 && text[i - 1] == '$'))) ++depth;
+      if (c == ')' && depth > 0) --depth;
+      if (splits && depth == 0 && !ticks && (c == ' ' || c == '\t' || c == '\n'))
         end_word();
       else
         add(c);
+    }
     return true;
   }
 

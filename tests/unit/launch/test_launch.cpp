@@ -279,14 +279,18 @@ TEST_CASE("a launch fits where its longest request does", "[launch]") {
   const auto& zoo = standard_zoo();
   const auto good = fit_of(read("vllm serve Llama3_8B --max-model-len 8192 --max-num-seqs 4"), zoo);
   CHECK(good.fits);
-  const auto bad = fit_of(read("vllm serve Llama3_8B --max-model-len 8000000"), zoo);
+  const auto bad =
+      fit_of(read("VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 vllm serve Llama3_8B --max-model-len 8000000"), zoo);
   CHECK_FALSE(bad.fits);
   REQUIRE_FALSE(bad.changes.empty());
   CHECK_THAT(bad.changes.front().change, Contains("requests of at most"));
   // The change that is named is enough, and one block more is not.
   const auto most = std::stod(bad.changes.front().change.substr(20));
   const auto at = [&](double tokens) {
-    return fit_of(read("vllm serve Llama3_8B --max-model-len " + detail::count_text(tokens)), zoo).fits;
+    return fit_of(read("VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 vllm serve Llama3_8B --max-model-len " +
+                       detail::count_text(tokens)),
+                  zoo)
+        .fits;
   };
   CHECK(at(most));
   CHECK_FALSE(at(most + 32));

@@ -49,6 +49,9 @@ void put_llama_environment(const FlagTable& table, const ShellScript& script, co
 /// The devices that the environment of a launch leaves visible: CUDA_VISIBLE_DEVICES=0,1.
 void put_visible(const ShellScript& script, const EngineCommand& command, const std::string& name,
                  Settings& settings);
+/// Whether the environment lets requests be longer than the positions of the model.
+void put_long_context(const ShellScript& script, const EngineCommand& command, const std::string& name,
+                      Settings& settings);
 /// How many ranks start, and on how many devices of a machine, as launchers and Slurm say.
 void put_ranks(const ShellScript& script, const EngineCommand& command, const std::string& name,
                Settings& settings);

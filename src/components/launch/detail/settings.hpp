@@ -22,6 +22,9 @@ class Settings {
   Settings(const FlagTable& table, std::vector<FlagFinding>& findings)
       : table_(&table), findings_(&findings) {}
 
+  /// The model of the launch, once it is known; it lives as long as the launch is read.
+  const Workload* model = nullptr;
+
   /// Files a setting under its row. @throws InputError for a value of another kind
   void put(const FlagRow& row, const Given& given);
   /// Notes a key of a file that the words of the launch override.
@@ -42,11 +45,11 @@ class Settings {
   [[nodiscard]] std::optional<bool> flag(std::string_view quantity) const;
   [[nodiscard]] bool on(std::string_view quantity) const { return flag(quantity).value_or(false); }
   [[nodiscard]] std::string text(std::string_view quantity) const;
+  /// The value of a quantity's flag as the launch writes it.
+  [[nodiscard]] std::string given(std::string_view quantity) const;
   /// Where a quantity was given, for messages.
   [[nodiscard]] Location where(std::string_view quantity) const;
   [[nodiscard]] std::string flag_name(std::string_view quantity) const;
-  /// The value of a quantity's flag as the launch writes it.
-  [[nodiscard]] std::string given(std::string_view quantity) const;
   /// Drops a quantity whose finding stays.
   void forget(std::string_view quantity);
   /// Replaces the finding on a quantity's flag with a reason why its value does not apply here.
@@ -82,6 +85,9 @@ void serving_fields(Settings& settings, Launch& launch, const Zoo& zoo);
 [[nodiscard]] bool places_itself(const Settings& settings);
 /// Shortens requests whose length nobody limits until they fit, as llama.cpp does before it moves layers.
 void shorten_context(Launch& launch, const Zoo& zoo);
+/// Sets the shares of the weights and of the routed experts that lie in host memory. @param devices of a
+/// replica
+void put_host_memory(Settings& settings, Launch& launch, const Zoo& zoo, double devices);
 /// Moves to host memory what does not fit on the device, as llama.cpp does by itself: of a mixture the
 /// experts of as few layers as it takes, then layers.
 void place_layers(Launch& launch, const Zoo& zoo);

@@ -1,0 +1,171 @@
+// Launches of servers: the mode of their models, memory that flags state, and what an engine would refuse.
+#include "reading.hpp"
+
+#include <support/catch.hpp>
+
+#include <launch/detail/flag_table.hpp>
+
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/launch/fit.hpp>
+#include <mlsysim/launch/launch.hpp>
+#include <mlsysim/zoo/loader.hpp>
+
+#include <algorithm>
+#include <string>
+
+using namespace mlsysim;
+using namespace launches;
+using Catch::Matchers::Contains;
+
+namespace {
+
+double number(const Launch& launch, const std::string& name) { return std::stod(field(launch, name)); }
+
+double held(const Fit& fit, std::string_view part) {
+  double out = 0;
+  for (const auto& item : fit.items)
+    if (item.part == part) out += item.bytes.base();
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a server of a model that generates no tokens has one pass", "[launch]") {
+  const std::string flags =
+      " --max-model-len 448 --kv-cache-dtype fp8 --gpu-memory-utilization 0.5 --max-num-batched-tokens 4096";
+  for (const auto* model : {"openai/whisper-large-v3", "BAAI/bge-m3", "BAAI/bge-reranker-v2-m3"}) {
+    INFO(model);
+    const auto launch = read(std::string("vllm serve ") + model + flags);
+    CHECK(launch.mode == Mode::infer);
+    CHECK(field(launch, "mode") == "infer");
+    for (const auto* idle : {"kv_precision", "memory_fraction", "prefill_chunk_tokens"})
+      CHECK(field(launch, idle).empty());
+    const auto built = launch.build(standard_zoo());
+    CHECK(SystemEvaluator::evaluate(built.scenario).passed_all());
+    CHECK(fit_of(launch, standard_zoo()).fits);
+  }
+  const auto generates = read("vllm serve Qwen/Qwen3-8B" + flags);
+  CHECK(field(generates, "mode") == "serve");
+  CHECK(field(generates, "kv_precision") == "fp8");
+}
+
+TEST_CASE("the bytes of a cache are in the plan", "[launch]") {
+  const auto launch = read(
+      "vllm serve Qwen/Qwen3-8B --max-model-len 8192 --kv-cache-memory-bytes 20G --gpu-memory-utilization "
+      "0.5",
+      "command line", {{"hardware", "A100"}});
+  CHECK(field(launch, "kv_cache_memory") == "21474836480 B");
+  CHECK(field(launch, "memory_fraction").empty());
+  CHECK(finding(launch, "gpu-memory-utilization").use == FlagUse::ignored);
+  // 20 GiB at 147,456 B a token are 145,635 tokens: 17 requests of 8192.
+  const auto fit = fit_of(launch, standard_zoo());
+  CHECK(fit.requests == 17);
+  const auto card = SystemEvaluator::evaluate(launch.build(standard_zoo()).scenario);
+  CHECK(card.performance.find("max_active_requests")->number() == Approx(17).margin(1));
+  // More than the device has left: no request fits, in either answer.
+  const auto large = read("vllm serve Qwen/Qwen3-8B --max-model-len 8192 --kv-cache-memory-bytes 80G",
+                          "command line", {{"hardware", "A100"}});
+  CHECK_FALSE(fit_of(large, standard_zoo()).fits);
+  CHECK_FALSE(SystemEvaluator::evaluate(large.build(standard_zoo()).scenario).passed_all());
+}
+
+TEST_CASE("a server that sees fewer devices than it has ranks is refused", "[launch]") {
+  const std::string serve = "vllm serve meta-llama/Llama-3.3-70B-Instruct --max-model-len 8192 -tp 4";
+  CHECK_THAT(refusal("CUDA_VISIBLE_DEVICES=0,1 " + serve), Contains("mlsysim.launch.015"));
+  CHECK(number(read("CUDA_VISIBLE_DEVICES=0,1,2,3 " + serve), "accelerators") == 4);
+  CHECK(number(read("CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 " + serve), "accelerators") == 4);
+  CHECK_THAT(refusal("docker run --gpus 2 vllm/vllm-openai --model meta-llama/Llama-3.3-70B-Instruct -tp 4"),
+             Contains("mlsysim.launch.015"));
+  const std::string compose =
+      "services:\n  vllm:\n    image: vllm/vllm-openai:latest\n    command: --model "
+      "Qwen/Qwen2.5-72B-Instruct "
+      "--tensor-parallel-size 4\n    deploy:\n      resources:\n        reservations:\n          devices:\n"
+      "            - driver: nvidia\n              device_ids: ['0', '3']\n              capabilities: "
+      "[gpu]\n";
+  CHECK_THAT(refusal(compose, "compose.yaml"), Contains("mlsysim.launch.015"));
+  // Machines that the text does not show hold the other ranks.
+  CHECK(number(read("ray start --head\nCUDA_VISIBLE_DEVICES=0,1 " + serve), "accelerators") == 4);
+  CHECK(number(read("CUDA_VISIBLE_DEVICES=0,1 " + serve + " --nnodes 2"), "accelerators") == 4);
+}
+
+TEST_CASE("requests longer than the positions of a model are refused", "[launch]") {
+  const std::string serve = "vllm serve google/gemma-2-9b-it --max-model-len 16384";
+  CHECK_THAT(refusal(serve), Contains("mlsysim.launch.015"));
+  CHECK(refusal("VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 " + serve).empty());
+  CHECK(refusal("docker run -e VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 vllm/vllm-openai --model google/gemma-2-9b-it "
+                "--max-model-len 16384")
+            .empty());
+  CHECK_THAT(refusal("VLLM_ALLOW_LONG_MAX_MODEL_LEN=0 " + serve), Contains("mlsysim.launch.015"));
+  const std::string sglang =
+      "python -m sglang.launch_server --model-path google/gemma-2-9b-it --context-length 16384";
+  CHECK_THAT(refusal(sglang), Contains("mlsysim.launch.015"));
+  CHECK(refusal("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 " + sglang).empty());
+  CHECK(refusal("vllm serve google/gemma-2-9b-it --max-model-len 8192").empty());
+}
+
+TEST_CASE("llama.cpp divides layers by the shares of a launch", "[launch]") {
+  const Fields two{{"hardware", "RTX4090"}, {"accelerators", "2"}};
+  const std::string serve = "llama-server -m Qwen2.5-72B-Instruct-Q4_K_M.gguf -ngl 999 -c 8192";
+  const auto even = fit_of(read(serve, "command line", two), standard_zoo()),
+             uneven = fit_of(read(serve + " -ts 3,1", "command line", two), standard_zoo());
+  CHECK(even.fits);
+  CHECK_FALSE(uneven.fits);
+  CHECK(held(uneven, "weights") == Approx(1.5 * held(even, "weights")));  // 3/4 in place of 1/2
+  CHECK(held(uneven, "total") > held(uneven, "capacity"));
+}
+
+TEST_CASE("patterns place tensors in host memory", "[launch]") {
+  const Fields card{{"hardware", "RTX4090"}};
+  const auto experts = [&](const std::string& pattern) {
+    return read("llama-server -hf unsloth/Qwen3-30B-A3B-GGUF:Q4_K_M -ngl 99 -c 8192 -ot \"" + pattern + "\"",
+                "command line", card);
+  };
+  CHECK(number(experts("exps=CPU"), "offload_experts") == Approx(1));
+  CHECK(number(experts(R"(\.ffn_.*_exps\.=CPU)"), "offload_experts") == Approx(1));
+  // Layers 20 to 29 of 48, and 10 of three matrices of each.
+  CHECK(number(experts(R"(blk\.(2[0-9])\.ffn.*=CPU)"), "offload_experts") == Approx(10.0 / 48));
+  CHECK(number(experts(R"(\.ffn_(up|down)_exps\.=CPU)"), "offload_experts") == Approx(2.0 / 3));
+  // The first pattern that matches wins.
+  CHECK(number(experts(R"(blk\.[0-9]\.=CUDA0,exps=CPU)"), "offload_experts") == Approx(38.0 / 48));
+  CHECK(finding(experts("(.*)*exps=CPU"), "override-tensor").use == FlagUse::contradicts);
+  const auto dense = read(
+      "llama-server -m Qwen2.5-14B-Instruct-Q4_K_M.gguf -ngl 99 -c 8192 -ot "
+      "\"blk\\.(3[0-9]|4[0-7])\\.ffn.*=CPU\"",
+      "command line", card);
+  // 18 of 48 layers, of which the feed-forward part holds 0.77 of the weights.
+  CHECK(number(dense, "offload_weights") == Approx(18.0 / 48 * 0.77).epsilon(0.02));
+}
+
+TEST_CASE("flags of a draft of llama.cpp are known", "[launch]") {
+  const auto launch = read(
+      "llama-server -m Qwen2.5-72B-Instruct-Q4_K_M.gguf -ngl 99 -c 8192 -md Qwen2.5-0.5B-Instruct-Q8_0.gguf "
+      "-ngld 99 --draft-max 16 --draft-min 5 --draft-p-min 0.8 -cd 4096 -devd CUDA0 -ctkd q8_0");
+  CHECK(field(launch, "draft_tokens") == "16");
+  for (const auto& f : launch.findings) {
+    INFO(f.flag);
+    CHECK(detail::flag_table(LaunchFormat::llama_cpp).find(f.flag, {}) != nullptr);
+  }
+}
+
+TEST_CASE("what a launch leaves open is a note, and its image states its release", "[launch]") {
+  const auto noted = [](const Launch& launch) {
+    return std::any_of(launch.notes.begin(), launch.notes.end(),
+                       [](const auto& note) { return note.find("Qwen3-8B.gguf") != std::string::npos; });
+  };
+  CHECK(noted(read("llama-server -m /models/Qwen3-8B.gguf -c 4096")));
+  CHECK(field(read("docker run rocm/vllm:rocm6.4.1_vllm_0.9.1_20250702 vllm serve Qwen/Qwen3-8B",
+                   "command line", {{"hardware", "MI300X"}}),
+              "engine") == "vllm@0.9.1");
+  // The same on each machine of a job, but for its place.
+  const std::string node =
+      "python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 16 --nnodes 2 --node-rank ";
+  CHECK(number(read(node + "0\n" + node + "1\n", "serve.sh"), "accelerators") == 16);
+  // Variables of other programs make no submission to MLPerf.
+  CHECK_THAT(refusal("NGPU=8 CONFIG_FILE=llama3_8b.toml ./run_train.sh", "run.sh"),
+             Contains("mlsysim.launch.003"));
+  // What a shell would compute is one word, wherever it stands.
+  CHECK(
+      field(
+          read("PORT=$(shuf -i 8000-9000 -n 1)\nvllm serve Qwen/Qwen3-8B --port $PORT --max-model-len 4096"),
+          "accelerators") == "1");
+}
