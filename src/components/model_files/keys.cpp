@@ -274,6 +274,11 @@ constexpr std::array kDefaults{
     Default{"deepseek_v4", "compressed_rope", 64},
 };
 
+constexpr std::string_view kTwoEncoders =
+    "it has one encoder of texts and one of images, and is no language model";
+constexpr std::string_view kImages = "it reads images, and is no language model";
+constexpr std::string_view kSound = "it reads sound, and is no language model";
+
 constexpr std::array kFamilies{
     Family{"llama", "LlamaConfig"},
     Family{"mistral", "MistralConfig", window_all},
@@ -383,6 +388,35 @@ constexpr std::array kFamilies{
     Family{"blenderbot", "BlenderbotConfig", biases | ungated | tied | crossed | learned | final_norm},
     Family{"blenderbot-small", "BlenderbotSmallConfig",
            biases | ungated | tied | crossed | input_norm | learned},
+    Family{"clip", "CLIPConfig", 0, kTwoEncoders},
+    Family{"chinese_clip", "ChineseCLIPConfig", 0, kTwoEncoders},
+    Family{"altclip", "AltCLIPConfig", 0, kTwoEncoders},
+    Family{"siglip", "SiglipConfig", 0, kTwoEncoders},
+    Family{"siglip2", "Siglip2Config", 0, kTwoEncoders},
+    Family{"blip", "BlipConfig", 0, kTwoEncoders},
+    Family{"owlvit", "OwlViTConfig", 0, kTwoEncoders},
+    Family{"owlv2", "Owlv2Config", 0, kTwoEncoders},
+    Family{"grounding-dino", "GroundingDinoConfig", 0, kTwoEncoders},
+    Family{"clip_vision_model", "CLIPVisionConfig", 0, kImages},
+    Family{"siglip_vision_model", "SiglipVisionConfig", 0, kImages},
+    Family{"sam", "SamConfig", 0, kImages},
+    Family{"sam2", "Sam2Config", 0, kImages},
+    Family{"detr", "DetrConfig", 0, kImages},
+    Family{"rt_detr", "RTDetrConfig", 0, kImages},
+    Family{"yolos", "YolosConfig", 0, kImages},
+    Family{"dinov2", "Dinov2Config", 0, kImages},
+    Family{"swin", "SwinConfig", 0, kImages},
+    Family{"beit", "BeitConfig", 0, kImages},
+    Family{"convnext", "ConvNextConfig", 0, kImages},
+    Family{"resnet", "ResNetConfig", 0, kImages},
+    Family{"segformer", "SegformerConfig", 0, kImages},
+    Family{"mask2former", "Mask2FormerConfig", 0, kImages},
+    Family{"depth_anything", "DepthAnythingConfig", 0, kImages},
+    Family{"wav2vec2", "Wav2Vec2Config", 0, kSound},
+    Family{"hubert", "HubertConfig", 0, kSound},
+    Family{"wavlm", "WavLMConfig", 0, kSound},
+    Family{"clap", "ClapConfig", 0, kSound},
+    Family{"encodec", "EncodecConfig", 0, kSound},
     Family{"bitnet", "BitNetConfig", 0, "its weights of three values are not modelled"},
     Family{"albert", "AlbertConfig", 0, "its layers share one set of weights"},
     Family{"rwkv", "RwkvConfig", 0, "its time mixing is not modelled"},

@@ -396,6 +396,18 @@ TextPart text_part(const Json& root, const std::string& file) {
   return out;
 }
 
+/// Refuses a class of which a part cannot be stated.
+void refuse_class(const std::string& type, const std::string& file) {
+  const Family* family = family_of(type);
+  if (family == nullptr || family->missing.empty()) return;
+  throw InputError("mlsysim.model_files.024", fmt::format("a model of the class '{}' cannot be read", type),
+                   "model_type", fmt::format("'{}': {}", type, family->missing),
+                   "a decoder or encoder whose layers each have weights of their own",
+                   "write the entry by hand (docs/how-to/add-a-model.md), or bring the model as a program "
+                   "(ONNX, torch.export)",
+                   {file});
+}
+
 /// How a class that is not known is read.
 std::string guess_of(const std::string& type, const Config& c, bool bert) {
   if (bert)
@@ -418,7 +430,9 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
       texts.quantization.empty() ? Json() : parse_json(texts.quantization, name + " (hf_quant_config.json)");
   if (!root.contains("model_type") && !diffusers_class(root).empty()) return network_model(root, name);
   ModelFile m = start_entry(name, "config.json of a model hub");
+  refuse_class(type_of(root), name);
   const auto [text, path, type] = text_part(root, name);
+  refuse_class(type, name);
   if (type == "vit") {
     read_image_encoder(m, root, name);
     return m;
@@ -430,11 +444,6 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
   if (bert || c.family() == nullptr) {
     m.entry.guess = guess_of(type, c, bert);
     if (bert) Config(*text, name, path, type, m.notes).refuse_other_layers();
-  } else if (!c.family()->missing.empty()) {
-    throw InputError("mlsysim.model_files.024", fmt::format("a model of the class '{}' cannot be read", type),
-                     "model_type", fmt::format("'{}': {}", type, c.family()->missing),
-                     "a class whose layers each have weights of their own",
-                     "write the entry by hand (docs/how-to/add-a-model.md)", {name});
   }
   if (const Json* words = c.at("word_embed_proj_dim"); words != nullptr && *words != *c.count("hidden"))
     m.entry.guess = fmt::format(

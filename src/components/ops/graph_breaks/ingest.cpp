@@ -51,11 +51,15 @@ CompileRecord read_form(Form form, std::string_view bytes, const std::string& na
     case Form::unknown:
       break;
   }
-  throw InputError("mlsysim.compile.001", "the file is no record of a compiler", name,
-                   fmt::format("{} bytes of another form", bytes.size()),
-                   "an explain document (JSON), a log of TORCH_TRACE or TORCH_LOGS, or the text or pickle of "
-                   "an ExplainOutput",
-                   "write one with python -m mlsysim.dynamo_export, or with TORCH_TRACE=<folder>", {name});
+  throw InputError(
+      "mlsysim.compile.001", "the file is no record of a compiler", name,
+      fmt::format("none of them in {} bytes", bytes.size()),
+      "an explain document (JSON); a log of TORCH_TRACE; the text or pickle of an ExplainOutput; or "
+      "a log with a line of [__recompiles], [__graph_breaks], torch._dynamo or a limit of "
+      "recompilations",
+      "write one with python -m mlsysim.dynamo_export, with TORCH_TRACE=<folder>, or with "
+      "TORCH_LOGS=recompiles,graph_breaks",
+      {name});
 }
 
 /// Reads a file in one pass: its beginning tells its form, logs are not kept.
