@@ -119,7 +119,7 @@ function Curve({ s, o }: Shown) {
   // Counts often begin at one, and their kinks lie far above.
   const reach = input.whole ? 64 : 16, least = input.low ?? (input.whole ? 1 : 0), most = input.high ?? Infinity;
   const low = Math.max(start / reach, least), high = Math.min(Math.max(start * reach, input.whole ? 256 : start ? 0 : 1), most);
-  const values = Array.from({ length: 121 }, (_, k) => (low > 0 ? low * (high / low) ** (k / 120) : (high * k) / 120))
+  const steps = input.whole ? 60 : 120, values = Array.from({ length: steps + 1 }, (_, k) => (low > 0 ? low * (high / low) ** (k / steps) : (high * k) / steps))
     .map((v) => Math.min(high, input.whole ? Math.round(v) : v)).filter((v, i, all) => i === 0 || v !== all[i - 1]);
   const parts = partsOf(state.of);
   const along = (machine: string) => values.map((v) => {
