@@ -311,8 +311,7 @@ def moved_figures(page, program, folder):
     assert "Drawn without" not in derived, derived
     page.wait("document.getElementById('machine-file')")
     # At once after a move there is nothing to take, rather than the machine as it was published.
-    page.run("(() => { explorer.state.changes['hardware.power.tdp'] = 800; explorer.update(); })()")
-    assert page.run("document.getElementById('shell') === null && document.getElementById('take-along').textContent.includes('is being written')")
+    assert page.run("(() => { explorer.state.changes['hardware.power.tdp'] = 800; explorer.update(); return document.getElementById('shell') === null && document.getElementById('take-along').textContent.includes('is being written'); })()")
     page.run("(() => { explorer.state.changes['hardware.power.tdp'] = 900; explorer.update(); })()")
     page.wait("document.getElementById('machine-file')")
     (pathlib.Path(folder) / "H100-moved.yaml").write_text(page.run("document.getElementById('machine-file').textContent"))
