@@ -138,11 +138,17 @@ function startWords(machine: string, devices: number): string[] {
 async function exported(words: string[]): Promise<Program | string> {
   let why = "";
   const plain = built.results[state.mode], charged = built.charged.filter((name) => state.mode !== "infer" || !name.endsWith("_per_token"));
-  for (const results of [[...plain, ...charged], plain]) {
-    const got = await command("export", ...words, results.join(","));
-    if (got.code === 0) return new Program(JSON.parse(got.text) as ProgramJson);
-    why ||= refusal(got);
-    if (got.code === 2) break;
+  for (let results of [[...plain, ...charged], plain]) {
+    for (;;) {
+      const got = await command("export", ...words, results.join(","));
+      if (got.code === 0) return new Program(JSON.parse(got.text) as ProgramJson);
+      const said = refusal(got), absent = /has no result '([\w.]+)'/.exec(said)?.[1];
+      why ||= said;
+      // Some questions have no such number: fine-tuning has no time of a whole run.
+      if (absent && results.length > 1 && results.includes(absent)) { results = results.filter((name) => name !== absent); continue; }
+      if (got.code === 2) return why;
+      break;
+    }
   }
   return why;
 }
