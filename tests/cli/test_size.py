@@ -563,3 +563,8 @@ def test_a_format_that_no_repository_has_is_said(run):
     narrow, stored = (asked(run, "size", *words, "--precisions", name)[1] for name in ("fp4", "fp8"))
     assert not narrow["launch"] and any("there is no launch" in warning and "fp4" in warning for warning in narrow["warnings"])
     assert "deepseek-ai/DeepSeek-V3" in stored["launch"]
+
+
+def test_a_rack_is_called_by_its_name(run):
+    rows = run("decide", "Llama3_8B", "--on", "GB200_NVL72,B200", "--rate", "2/s", "--ttft", "2 s", "-o", "json").json()["options"]
+    assert {row["machine"] for row in rows} == {"GB200_NVL72", "B200"}

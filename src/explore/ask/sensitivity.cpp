@@ -360,7 +360,8 @@ Lever lever_of(const Subject& subject, std::size_t i, std::size_t out, const Gra
   l.elasticity_down = s.left * scale;
   set_ends(subject, i, out, r.step, l);
   // One batch: the ends of the bar, and far away.
-  auto xs = x > 0 && !l.counted ? octaves(in, x) : std::vector<double>();
+  const bool has_far = x > 0 && (!l.counted || is_width(in.name));
+  auto xs = has_far ? octaves(in, x) : std::vector<double>();
   const std::size_t far = xs.size();
   xs.insert(xs.end(), {l.lower, l.upper});
   auto ys = line(i, xs);
@@ -392,7 +393,7 @@ Lever lever_of(const Subject& subject, std::size_t i, std::size_t out, const Gra
   } else if (in.integral && !flag) {
     set_slopes_of_count(r, ends[0], ends[1], scale, l);
   }
-  if (x > 0 && !l.counted) look_far(subject, line, i, xs, ys, r, l);
+  if (has_far) look_far(subject, line, i, xs, ys, r, l);
   l.words = describe_lever(l, in, r, r.step, subject.entry.results[out]);
   return l;
 }
