@@ -448,6 +448,13 @@ void drop_idle(Launch& launch) {
   if (!idle.empty()) launch.notes.push_back(fmt::format("no effect on one pass: {}", fmt::join(idle, ", ")));
 }
 
+/// Takes the load that a comment of the launch states where the caller states none.
+void take_load(LaunchQuestion& q, Launch& launch) {
+  for (auto& [field, text] : detail::stated_load(q.text))
+    if (q.fields.emplace(field, text).second)
+      launch.notes.push_back(fmt::format("{} {} is that of the comment in the launch", field, text));
+}
+
 }  // namespace
 
 Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
@@ -466,10 +473,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   const auto& table = detail::flag_table(*format);
   Launch out{.format = *format, .version = table.version, .source = table.source};
   detail::Settings settings(table, out.findings);
-  if (detail::serves(*format))
-    for (auto& [field, text] : detail::stated_load(q.text))
-      if (q.fields.emplace(field, text).second)
-        out.notes.push_back(fmt::format("{} {} is that of the comment in the launch", field, text));
+  if (detail::serves(*format)) take_load(q, out);
   bool yaml = ends(q.name, {".yaml", ".yml", ".json"});
   if (auto manifest = detail::read_manifest(q.text, q.name)) {
     if (!script_format(manifest->script, q.name)) refuse_manifest(*manifest, q.name);

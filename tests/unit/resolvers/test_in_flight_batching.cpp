@@ -442,25 +442,6 @@ TEST_CASE("in flight: speculation yields several tokens a pass", "[catalogue][in
   CHECK(sure.max_active_requests > 0.5 * plain.max_active_requests);
 }
 
-TEST_CASE("in flight: an engine that reserves whole requests holds fewer", "[catalogue][in_flight]") {
-  In in = request(1024, 1024);
-  in.precision = Precision::bf16;
-  in.concurrency = 4;
-  ServingEngine engine = standard_zoo().at<ServingEngine>("tensorrt_llm");
-  REQUIRE(engine.memory);
-  REQUIRE(engine.memory->reserves_whole);
-  in.engine = &engine;
-  const auto whole = InFlightBatchingModel{}.solve(in);
-  engine.memory->reserves_whole = false;
-  const auto grown = InFlightBatchingModel{}.solve(in);
-  // 2,048 tokens from the start instead of 1,024 and half of the answer; times below that number are the
-  // same.
-  CHECK(std::abs(whole.max_active_requests / grown.max_active_requests - 0.75) < 0.02);
-  CHECK(whole.itl == grown.itl);
-  CHECK(whole.ttft == grown.ttft);
-  CHECK(whole.capacity < grown.capacity);
-}
-
 TEST_CASE("in flight: requests that make no sense, and models that do not fit", "[catalogue][in_flight]") {
   In in = request(1024, 256);
   in.arrival_rate = 1 * per_s;

@@ -5,6 +5,8 @@
 #include <mlsysim/resolvers/detail/pass_times.hpp>
 #include <mlsysim/resolvers/models/in_flight_batching.hpp>
 
+#include <cmath>
+
 using namespace worked;
 using Catch::Matchers::WithinRel;
 using In = InFlightBatchingModel::Inputs;
@@ -93,4 +95,22 @@ TEST_CASE("in flight: a pass with prompts takes at least the host's time of its 
   CHECK(slow.decode(1, 1000).total == plain.decode(1, 1000).total);
   engine.prompt_layer = 1 * unit::ns;
   CHECK(pass_times(in, engine, quiet).prefill(1, 16, 16).total == plain.prefill(1, 16, 16).total);
+}
+
+TEST_CASE("in flight: an engine that reserves whole requests holds fewer", "[catalogue][in_flight]") {
+  auto in = served_8b(1024, 1024);
+  in.concurrency = 4;
+  ServingEngine engine = standard_zoo().at<ServingEngine>("tensorrt_llm");
+  REQUIRE(engine.memory);
+  REQUIRE(engine.memory->reserves_whole);
+  in.engine = &engine;
+  const auto whole = at_load(in);
+  engine.memory->reserves_whole = false;
+  const auto grown = at_load(in);
+  // 2,048 tokens from the start instead of 1,024 and half of the answer; below that number times are the
+  // same.
+  CHECK(std::abs(whole.max_active_requests / grown.max_active_requests - 0.75) < 0.02);
+  CHECK(whole.itl == grown.itl);
+  CHECK(whole.ttft == grown.ttft);
+  CHECK(whole.capacity < grown.capacity);
 }
