@@ -568,3 +568,14 @@ def test_a_format_that_no_repository_has_is_said(run):
 def test_a_rack_is_called_by_its_name(run):
     rows = run("decide", "Llama3_8B", "--on", "GB200_NVL72,B200", "--rate", "2/s", "--ttft", "2 s", "-o", "json").json()["options"]
     assert {row["machine"] for row in rows} == {"GB200_NVL72", "B200"}
+
+
+@pytest.mark.parametrize("days, batch, tokens", [("1", "2048", "1T"), ("2", "1000", "1T"), ("30", "1024", "15T")])
+def test_a_training_fleet_lies_within_its_interval(run, days, batch, tokens):
+    """Numbers of devices are whole nodes: halving meets no number that is none."""
+    code, answer = asked(run, "size", "Llama3_8B", "--on", "H100", "--tokens", tokens, "--within", f"{days} d", "--batch-size", batch,
+                         "--seq-len", "8192")
+    assert code == 0
+    devices = answer["best"]["devices"]
+    assert answer["interval"]["lower"] <= devices <= answer["interval"]["upper"]
+    assert devices % 8 == 0 or devices < 8

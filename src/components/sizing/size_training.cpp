@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <exception>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -54,11 +56,23 @@ struct Trained {
 class Copies {
  public:
   Copies(const SizeQuestion& q, Machines& machines, const Degrees& d, double time_factor)
-      : q_(&q), machines_(&machines), degrees_(d), factor_(time_factor), choices_(training_choices(q)) {}
+      : q_(&q),
+        machines_(&machines),
+        degrees_(d),
+        node_(devices_of_a_node(machines)),
+        factor_(time_factor),
+        choices_(training_choices(q)) {}
   /// As many copies as the batch has sequences are the most that have work.
   [[nodiscard]] double most() const {
-    const double step = degrees_.devices();
-    return std::floor(std::min(q_->most_devices, q_->scenario.batch_size * step) / step) * step;
+    return whole(std::min(q_->most_devices, q_->scenario.batch_size * degrees_.devices()));
+  }
+  /// The largest number up to `devices` of whole copies on whole nodes, or within one; 0 where there is none.
+  [[nodiscard]] double whole(double devices) const {
+    const double copy = degrees_.devices();
+    const auto step =
+        static_cast<double>(std::lcm(static_cast<std::uint64_t>(copy), static_cast<std::uint64_t>(node_)));
+    const double many = std::floor(devices / step) * step;
+    return many > 0 ? many : std::floor(std::min(devices, node_) / copy) * copy;
   }
   /// Whether a run on so many devices ends in time; what met the limits last is tried first.
   [[nodiscard]] bool meets(double devices) {
@@ -92,13 +106,9 @@ class Copies {
   }
   /// The fewest devices, up to `enough`, which do.
   [[nodiscard]] double fewest(double enough) {
-    const double step = degrees_.devices();
-    double few = 0;  // multiples of a copy, by halving
-    while (enough - few > step) {
-      const double middle = std::floor((few + enough) / 2 / step) * step;
-      if (middle < step) break;
+    double few = 0;
+    for (double middle = whole(enough / 2); middle > few; middle = whole((few + enough) / 2))
       (meets(middle) ? enough : few) = middle;
-    }
     return enough;
   }
 
@@ -134,6 +144,7 @@ class Copies {
   const SizeQuestion* q_;
   Machines* machines_;
   Degrees degrees_;
+  double node_;  ///< devices of a node: more of them are whole nodes
   double factor_;
   std::vector<TrainingChoice> choices_;
   std::size_t last_ = 0;
@@ -189,9 +200,8 @@ std::string words_of_training(const Scenario& s) {
 double training_devices(const SizeQuestion& q, Machines& machines, const Degrees& d, double time_factor,
                         double below) {
   Copies copies(q, machines, d, time_factor);
-  const double step = d.devices();
-  const double most = std::min(copies.most(), std::ceil(below / step - 1) * step);
-  if (most < step) return below;
+  const double most = std::min(copies.most(), copies.whole(std::min(below, copies.most() + 1) - 1));
+  if (most < d.devices()) return below;
   return copies.meets(most) ? copies.fewest(most) : below;
 }
 
