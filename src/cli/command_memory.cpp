@@ -59,7 +59,6 @@ MemoryQuestion question_of(const MemoryRequest& request, const Scenario& s) {
     q.tensor_parallel = ResolvedScenario(s, quiet).tp_size();
   }
   q.shares = {.fraction = s.memory_fraction, .cache = s.kv_cache_memory};
-  if (q.shares.cache) q.shares.fraction = 1;
   if (!request.precision.empty()) {
     q.precision = choice<Precision>(request.precision);
     q.weight_format.reset();

@@ -1,4 +1,5 @@
 #include <mlsysim/engine/requests.hpp>
+#include <mlsysim/estimate/memory_account.hpp>
 
 #include <mlsysim/timing/figures.hpp>
 #include <mlsysim/units/detail/halving.hpp>
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 namespace mlsysim::detail {
@@ -92,14 +92,14 @@ void lower_precision(std::vector<Remedy>& out, const ResolvedScenario& r) {
   }
 }
 
-/// The least share of the memory above the engine's that is enough: engines fail on less than a fiftieth.
+/// The least share of the memory above the engine's that is enough.
 void larger_share(std::vector<Remedy>& out, const Scenario& s, Mode mode) {
   if (mode != Mode::serve || s.engine == nullptr) return;
-  for (double percent = std::floor(100 * s.memory_fraction.value_or(0.89)) + 1; percent <= 98; ++percent) {
+  for (const double share : larger_shares(s.memory_fraction)) {
     Scenario c = s;
-    c.memory_fraction = percent / 100;
+    c.memory_fraction = share;
     const std::size_t before = out.size();
-    try_change(out, c, fmt::format("memory_fraction {:g}", *c.memory_fraction));
+    try_change(out, c, fmt::format("memory_fraction {:g}", share));
     if (out.size() > before) return;
   }
 }

@@ -55,7 +55,8 @@ EngineMemory engine_memory(const EngineMemoryRule& rule, const EngineDemand& d, 
     out.held.push_back({.part = MemoryPart::margin, .what = std::move(what), .bytes = bytes});
   };
   const double pass = d.shares.pass_tokens.value_or(batched_tokens(rule, d.total));
-  const double share = d.shares.fraction
+  const double share = d.shares.cache ? 1  // of the device, as far as it reaches
+                       : d.shares.fraction
                            ? *d.shares.fraction
                            : engine_share(rule, {d.total, pass, d.ranks, d.tensor_parallel, d.latent});
   const auto outside = fmt::format("outside {} {}", rule.knob, share);

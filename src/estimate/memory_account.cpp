@@ -319,6 +319,13 @@ Data<> MemoryAccount::sum(MemoryPart part) const {
   return out;
 }
 
+std::vector<double> larger_shares(std::optional<double> fraction) {
+  std::vector<double> out;
+  for (double percent = std::floor(100 * fraction.value_or(0.89)) + 1; percent <= 98; ++percent)
+    out.push_back(percent / 100);
+  return out;
+}
+
 Data<> tower_weights(MemoryQuestion q) {
   q.tensor_parallel = q.expert_parallel = 1;
   q.offload_weights = q.offload_experts = 0;

@@ -107,6 +107,10 @@ struct MemoryAccount {
 /// @throws InputError where the question names no model with layers
 [[nodiscard]] Data<> tower_weights(MemoryQuestion question);
 
+/// Shares of the memory to try above an engine's, in hundredths from small to large. Engines fail on less
+/// than a fiftieth beside them. Without a share they begin at 0.9, the usual default.
+[[nodiscard]] std::vector<double> larger_shares(std::optional<double> fraction);
+
 namespace detail {
 
 /// Inputs of a table that decides an engine's share of the memory.

@@ -50,10 +50,7 @@ MemoryQuestion question_of(const Launch& launch, const ResolvedScenario& r, cons
   const auto& engine = rules_of(launch, r, zoo);
   auto shares = setup.shares;
   if (const auto& share = r.asked().memory_fraction) shares.fraction = share;
-  if (const auto& bytes = r.asked().kv_cache_memory) {
-    shares.cache = bytes;
-    shares.fraction = 1;  // of the device, as far as it reaches
-  }
+  if (const auto& bytes = r.asked().kv_cache_memory) shares.cache = bytes;
   return {.model = r.asked().workload,
           .device = &r.hardware(),
           .context = longest_of(setup, engine, r),
@@ -148,13 +145,12 @@ std::vector<Remedy> changes_of(const MemoryQuestion& q, const MemoryAccount& now
     c.context = now.engine->tokens;
     attempt(c, fmt::format("requests of at most {:.0f} tokens instead of {:g}", c.context, q.context));
   }
-  const bool takes_share = !q.shares.cache && !q.shares.margin;
-  for (double percent = std::floor(100 * q.shares.fraction.value_or(0.89)) + 1; takes_share && percent <= 98;
-       ++percent) {
-    auto c = q;
-    c.shares.fraction = percent / 100;
-    if (attempt(c, fmt::format("a share of {:g} of the memory for the engine", *c.shares.fraction))) break;
-  }
+  if (!q.shares.cache && !q.shares.margin)
+    for (const double share : larger_shares(q.shares.fraction)) {
+      auto c = q;
+      c.shares.fraction = share;
+      if (attempt(c, fmt::format("a share of {:g} of the memory for the engine", share))) break;
+    }
   if (q.kv_precision.value_or(Precision::bf16) != Precision::fp8) {
     auto c = q;
     c.kv_precision = Precision::fp8;
