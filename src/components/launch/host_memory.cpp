@@ -39,17 +39,27 @@ std::optional<WeightBytes> weights_of(const Launch& launch, const Workload& mode
   return out;
 }
 
-/// Whether a pattern for names of tensors matches one: a part of it will do. Nothing for one that is no
-/// expression, or whose repeats of repeats would take long.
-std::optional<bool> matches(const std::string& pattern, const std::string& name) {
+/// A pattern for names of tensors. Nothing for one that is no expression, or whose repeats of repeats would
+/// take long.
+std::optional<std::regex> pattern_of(const std::string& pattern) {
   const auto repeats =
       std::count_if(pattern.begin(), pattern.end(), [](char c) { return c == '*' || c == '+'; });
   const bool nested = pattern.find(")*") != std::string::npos || pattern.find(")+") != std::string::npos ||
                       pattern.find("){") != std::string::npos;
   if (nested || repeats > 6 || pattern.size() > 500) return std::nullopt;
   try {
-    return std::regex_search(name, std::regex(pattern));
+    return std::regex(pattern);
   } catch (const std::regex_error&) {
+    return std::nullopt;
+  }
+}
+
+/// Whether a part of a name matches. Nothing for a pattern that is not understood.
+std::optional<bool> matches(const std::optional<std::regex>& pattern, const std::string& name) {
+  if (!pattern) return std::nullopt;
+  try {
+    return std::regex_search(name, *pattern);
+  } catch (const std::regex_error&) {  // of a search that would take too much
     return std::nullopt;
   }
 }
@@ -62,13 +72,14 @@ struct PlacedTensors {
 /// Those of `--override-tensor`: PATTERN=BUFFER, separated by commas; the first that matches a name places
 /// the tensor. Nothing where a pattern is not understood.
 std::optional<PlacedTensors> placed_tensors(std::string_view text, const Workload& model) {
-  std::vector<std::pair<std::string, bool>> rules;
+  std::vector<std::pair<std::optional<std::regex>, bool>> rules;
   while (!text.empty()) {
     const auto rule = text.substr(0, std::min(text.find(','), text.size()));
     text.remove_prefix(std::min(rule.size() + 1, text.size()));
     const auto equals = rule.rfind('=');
     if (equals == std::string_view::npos) return std::nullopt;
-    rules.emplace_back(std::string(rule.substr(0, equals)), rule.substr(equals + 1).starts_with("CPU"));
+    rules.emplace_back(pattern_of(std::string(rule.substr(0, equals))),
+                       rule.substr(equals + 1).starts_with("CPU"));
   }
   const double layers = std::min(model.layers().value_or(0), 1000.0), routed = model.expert_layers();
   PlacedTensors out;

@@ -14,7 +14,6 @@
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <filesystem>
 
@@ -27,13 +26,10 @@ LaunchFormat format_of(const std::string& word) {
   if (const auto format = choice_of<LaunchFormat>(word)) return *format;
   const std::vector<std::string> names(Choices<LaunchFormat>::names.begin(),
                                        Choices<LaunchFormat>::names.end());
-  auto near = did_you_mean(word, names);
-  throw LookupError({.id = "mlsysim.cli.111",
-                     .message = fmt::format("there is no launch format '{}'", word),
-                     .key = word,
-                     .found = fmt::format("'{}'", word),
-                     .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                     .hint = near.empty() ? "choose one of them" : std::move(near)});
+  auto facts =
+      unknown_name("mlsysim.cli.111", fmt::format("there is no launch format '{}'", word), word, names);
+  if (facts.hint.empty()) facts.hint = "choose one of them";
+  throw LookupError(std::move(facts));
 }
 
 /// A word with a space is a command line; others are files.
