@@ -200,7 +200,7 @@ std::string words_of_training(const Scenario& s) {
 double training_devices(const SizeQuestion& q, Machines& machines, const Degrees& d, double time_factor,
                         double below) {
   Copies copies(q, machines, d, time_factor);
-  const double most = std::min(copies.most(), copies.whole(std::min(below, copies.most() + 1) - 1));
+  const double most = std::min(copies.most(), copies.whole(below - 1));
   if (most < d.devices()) return below;
   return copies.meets(most) ? copies.fewest(most) : below;
 }
