@@ -88,19 +88,20 @@ void scenario_shared(benchmark::State& state) {
 }
 BENCHMARK(scenario_shared)->Arg(0)->Arg(1);
 
-/// All slopes of one result.
-void gradient_24(benchmark::State& state) {
+/// All slopes of one result, with the next steps of those that have some or without.
+template <Steps steps> void gradient_24(benchmark::State& state) {
   const auto s = subject(static_cast<int>(state.range(0)));
   const std::size_t result = s.result(state.range(0) == 0 ? "ttft" : "step_latency");
   std::vector<std::size_t> wanted;
   for (std::size_t i = 0; i < s.point.size() && wanted.size() < 24; ++i)
     if (!s.entry.inputs[i].integral) wanted.push_back(i);
   for (auto _ : state) {
-    auto g = gradient(s.entry, s.point, wanted, {&result, 1});
+    auto g = gradient(s.entry, s.point, wanted, {&result, 1}, steps);
     benchmark::DoNotOptimize(g);
   }
 }
-BENCHMARK(gradient_24)->Arg(0)->Arg(1);
+BENCHMARK(gradient_24<Steps::followed>)->Name("gradient_24")->Arg(0)->Arg(1);
+BENCHMARK(gradient_24<Steps::marked>)->Name("slopes_24")->Arg(0)->Arg(1);
 
 /// A law of about 100 operations: twelve roofs with their launches, added up.
 struct Hundred {

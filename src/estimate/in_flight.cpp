@@ -86,12 +86,19 @@ void report_workers(const Workers& w, const Steady::Step& step, double rate, dou
   const Time<> fixed = terms.without_queue() + w.rest(step, in_flight);
   const auto waits = w.waits(rate);
   terms.report(out);
-  report_quantiles(fixed + waits[0], fixed + waits[3], terms, out);
+  const auto beyond = w.s.own_beyond();
+  report_quantiles(fixed + waits[0] + beyond[0], fixed + waits[3] + beyond[3], terms, out);
   if (!w.p.has_target_ttft) return;
   const Time<> spare = w.p.target_ttft - fixed;
-  out.slo_attainment = spare < Time<>() ? 0.0
-                                        : 1 - line.wait_probability *
-                                                  std::exp(-(spare / max(line.wait_given, w.total() * 1e-9)));
+  if (w.p.prompt_lengths.differs)
+    out.slo_attainment = detail::share_within(spare, 1 - 1e-12, [&](double share) {
+      return Workers::wait_at(line, share) + detail::beyond_at(beyond, share);
+    });
+  else
+    out.slo_attainment =
+        spare < Time<>()
+            ? 0.0
+            : 1 - line.wait_probability * std::exp(-(spare / max(line.wait_given, w.total() * 1e-9)));
 }
 
 /// How many requests of `held` tokens fit beside the weights.
@@ -109,6 +116,14 @@ double most_running(const InFlightProblem<>& p, const Out& r) {
   return most;
 }
 
+/// Share of the requests whose time between tokens is at most `target`.
+double keep_target(Time<> mean, Time<> deviation, Time<> target) {
+  if (deviation <= Time<>()) return target >= mean ? 1 : 0;
+  if (target <= Time<>()) return 0;
+  const double s = TokenTimeQuantile::log_deviation<double>(mean, deviation);
+  return 0.5 * std::erfc(-(std::log(target / mean) / s + 0.5 * s) / std::sqrt(2.0));
+}
+
 void describe_step(const InFlightProblem<>& p, const Steady& s, const Steady::Step& step, double running,
                    Out& r) {
   r.running_requests = running;
@@ -120,7 +135,9 @@ void describe_step(const InFlightProblem<>& p, const Steady& s, const Steady::St
   r.prompts_per_step = step.prompts;
   r.prefill_share = step.prompt_share;
   const bool often = step.prompt_passes > 0.01;
-  r.p99_itl = r.itl + detail::token_time_deviation(p, s, step, running) * detail::kNinetyNine;
+  const Time<> deviation = detail::token_time_deviation(p, s, step, running);
+  r.p99_itl = apply<TokenTimeQuantile, double>({r.itl, deviation, detail::kNinetyNine}).time;
+  r.keeps_itl = keep_target(r.itl, deviation, p.target_itl);
   r.p99_token_gap = (often ? step.mixed_step_time + (p.engine.mixed ? Time<>() : step.decode_step_time)
                            : step.decode_step_time) /
                     s.tokens_per_pass();
@@ -150,25 +167,19 @@ void describe_service(const InFlightProblem<>& p, double rate, Out& r) {
   const Time<> answer = r.itl * (p.output_tokens - 1);
   if (r.ttft) r.request_latency = *r.ttft + answer;
   if (r.p99_ttft) r.p99_request_latency = *r.p99_ttft + answer;
-  if (p.has_target_itl) {
-    // Normally distributed over the requests, where they differ.
-    const Time<> spare = p.target_itl - r.itl, deviation = (r.p99_itl - r.itl) / detail::kNinetyNine;
-    const double meets = deviation > Time<>() ? 0.5 * std::erfc(-(spare / deviation) / std::sqrt(2.0))
-                         : spare >= Time<>()  ? 1.0
-                                              : 0.0;
-    r.slo_attainment = p.has_target_ttft ? r.slo_attainment.value_or(0) * meets : meets;
-  }
+  if (p.has_target_itl)
+    r.slo_attainment = p.has_target_ttft ? r.slo_attainment.value_or(0) * r.keeps_itl : r.keeps_itl;
   r.goodput = r.is_stable ? r.request_throughput * r.slo_attainment.value_or(1) : RequestRate<>();
 }
 
 /// The time to the first token, its percentiles where requests differ.
-void report_first_token(const InFlightProblem<>& p, const Steady::Step& step, FirstOf first, double at_once,
-                        Out& r) {
+void report_first_token(const InFlightProblem<>& p, const Steady& s, const Steady::Step& step, FirstOf first,
+                        double at_once, Out& r) {
   if (!first.in_step) {
-    const detail::SpreadFirstToken<double> token(step, first.spread);
+    const detail::SpreadFirstToken<double> token(step, first.spread, s.own_beyond());
     const auto [p50, p99] = token.quantiles<2>({0.5, 0.99});
     report_quantiles(p50, p99, first.terms, r);
-    if (p.has_target_ttft) r.slo_attainment = token.by(p.target_ttft.base());
+    if (p.has_target_ttft) r.slo_attainment = token.by(p.target_ttft);
   }
   if (p.ends && p.arrivals != ArrivalProcess::random)
     first.terms = first.terms.with_start(first.start, std::min(1.0, at_once / p.num_requests));
@@ -273,7 +284,7 @@ InFlightEstimate<> evaluate(const InFlightProblem<>& p) {
   if (workers && r.is_stable)
     report_workers(*workers, step, random ? rate : workers->calm(begun), running, r);
   else if (!workers && (r.is_stable || ends_in_time))
-    report_first_token(p, step, first_of(p, s, step, own, begun, running, at_once), at_once, r);
+    report_first_token(p, s, step, first_of(p, s, step, own, begun, running, at_once), at_once, r);
   if (closed && r.ttft)
     wait_in_loop(p, loop, rate, r);
   else if (ends_in_time && r.ttft)

@@ -91,7 +91,8 @@ constexpr Shipped kAll[] = {
         "--max-batch-size 256 --precision bf16"),
     shipped<InFlightBatchingModel>(
         Question::passes,
-        "InFlightStep PassUnderWay InFlightFirstToken PromptQueue TokenTimeSpread BurstFirstToken "
+        "InFlightStep PassUnderWay InFlightFirstToken PromptQueue TokenTimeSpread TokenTimeQuantile "
+        "BurstFirstToken "
         "DecayingAcceptance "
         "QueueWait ErlangC "
         "WaitQuantile",

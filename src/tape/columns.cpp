@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 
 namespace mlsysim {
@@ -159,11 +160,20 @@ void ColumnProgram::run_filled(double* const* out, std::size_t points, Workspace
     const auto value = [&](std::uint32_t node, std::size_t lane) {
       return is_scalar_[node] != 0 ? scalars_[slot_[node]] : w.base_[slot_[node] * kStride + lane];
     };
-    std::vector<double> states(loop.initial.size()), captured(loop.captured.size()), column(kBlock);
-    for (std::size_t lane = 0; lane < kBlock; ++lane) {
-      for (std::size_t i = 0; i < states.size(); ++i) states[i] = value(loop.initial[i], lane);
-      for (std::size_t i = 0; i < captured.size(); ++i) captured[i] = value(loop.captured[i], lane);
-      run_loop(loop, value(loop.count, lane), states, captured);
+    // A lane that enters the loop with what the lane before entered with leaves it with the same.
+    std::vector<double> states, now, before, column(kBlock);
+    for (std::size_t lane = 0; lane < kBlock; ++lane, before.swap(now)) {
+      now.assign(1, value(loop.count, lane));
+      for (const auto x : loop.initial) now.push_back(value(x, lane));
+      for (const auto x : loop.captured) now.push_back(value(x, lane));
+      if (now.size() == before.size() &&
+          std::memcmp(now.data(), before.data(), now.size() * sizeof(double)) == 0) {
+        column[lane] = column[lane - 1];
+        continue;
+      }
+      const auto captured = std::span<const double>(now).subspan(1 + loop.initial.size());
+      states.assign(now.begin() + 1, now.end() - static_cast<std::ptrdiff_t>(captured.size()));
+      run_loop(loop, now[0], states, captured);
       column[lane] = states[r.nodes[n].b];
     }
     std::copy(column.begin(), column.end(), w.base_ + slot_[n] * kStride);

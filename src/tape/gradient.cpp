@@ -31,6 +31,9 @@ class Differ {
     results_ = results;
     tape_ = reduced(law_.tape(), {.fixed = fixed, .results = results});
     tangents_.emplace(tape_);
+    rounded_ = rounded_nodes(tape_.recording());
+    here_.resize(tape_.size());
+    tape_.evaluate(in_, here_);
   }
 
   [[nodiscard]] const std::vector<double>& values() const { return values_; }
@@ -44,18 +47,30 @@ class Differ {
 
   /// One result of a run, by seed.
   struct Found {
-    double value = 0, partial[kSeeds] = {};
+    double partial[kSeeds] = {};
     std::uint32_t steps = 0, kinks = 0;
   };
   /// A run of the law with up to `kSeeds` inputs as seeds.
   struct Run {
     std::span<const std::size_t> inputs;
-    std::vector<Found> found;                              ///< by result that is kept
-    double up[kSeeds] = {}, down[kSeeds] = {}, marks = 0;  ///< the steps that it met
+    std::vector<Found> found;                   ///< by result that is kept
+    double up[kSeeds] = {}, down[kSeeds] = {};  ///< linear estimates of the moves to the next steps
   };
   /// Seeds move in `direction`.
   [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction) {
-    return run(inputs, direction, in_);
+    Run run{.inputs = inputs, .found = std::vector<Found>(results_.size())};
+    tangents_->run(in_, inputs, direction);
+    for (std::size_t r = 0; r < run.found.size(); ++r) {
+      Found& f = run.found[r];
+      for (std::size_t k = 0; k < inputs.size(); ++k) {
+        f.partial[k] = tangents_->partial(r, k);
+        f.steps |= (tangents_->steps(r, k) ? 1u : 0u) << k;
+        f.kinks |= (tangents_->kinks(r, k) ? 1u : 0u) << k;
+      }
+    }
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      run.up[k] = tangents_->step_up(k), run.down[k] = tangents_->step_down(k);
+    return run;
   }
 
   /// Steps of an input that passes through ceil, floor or a count: the next move that changes one of them.
@@ -71,45 +86,62 @@ class Differ {
     const std::size_t input = here.inputs[seed];
     for (const double direction : {1.0, -1.0}) {
       std::vector<double> at(in_.begin(), in_.end());
+      before_ = here_;
       double move = direction > 0 ? here.up[seed] : here.down[seed];
       for (int round = 0; round < 8; ++round) {
         if (!std::isfinite(move) || (in_[input] != 0 && move > kFar * std::fabs(in_[input]))) break;
         const double nudge = 1e-9 * std::max(std::fabs(at[input]), move) + std::numeric_limits<double>::min();
+        const double from = at[input];
         at[input] += direction * (move + nudge);
         if (!admissible(range, at[input])) break;
-        // With the same seeds, because what a run leaves out hangs on them.
-        const Run there = run(here.inputs, 1.0, at);
-        if (there.marks != here.marks) return {at[input], values_of(there)};
+        there_.resize(tape_.size());
+        tape_.evaluate(at, there_);
+        if (std::ranges::any_of(rounded_,
+                                [&](const Rounded& x) { return x.whole(there_) != x.whole(here_); }))
+          return {at[input], results_there()};
         // An input that enters the ceil in a curved way is met by repeating the linear step from where it
         // landed.
-        move = direction > 0 ? there.up[seed] : there.down[seed];
+        move = move_to_step(std::fabs(at[input] - from));
+        before_.swap(there_);
       }
     }
     return {};
   }
 
  private:
-  [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction, std::span<const double> at) {
-    Run run{.inputs = inputs, .found = std::vector<Found>(results_.size())};
-    tangents_->run(at, inputs, direction);
-    for (std::size_t r = 0; r < run.found.size(); ++r) {
-      Found& f = run.found[r];
-      f.value = tangents_->value(r);
-      for (std::size_t k = 0; k < inputs.size(); ++k) {
-        f.partial[k] = tangents_->partial(r, k);
-        f.steps |= (tangents_->steps(r, k) ? 1u : 0u) << k;
-        f.kinks |= (tangents_->kinks(r, k) ? 1u : 0u) << k;
-      }
+  /// A node that is rounded to a whole number: by ceil and as the count of a loop `up`, by floor not.
+  struct Rounded {
+    std::size_t node;
+    bool up;
+    [[nodiscard]] double whole(std::span<const double> values) const {
+      return up ? std::ceil(values[node]) : std::floor(values[node]);
     }
-    for (std::size_t k = 0; k < inputs.size(); ++k)
-      run.up[k] = tangents_->step_up(k), run.down[k] = tangents_->step_down(k);
-    run.marks = tangents_->step_marks();
-    return run;
+  };
+  static std::vector<Rounded> rounded_nodes(const Recording& r) {
+    std::vector<Rounded> out;
+    for (const TapeNode& node : r.nodes)
+      if (node.op == TapeOp::ceil || node.op == TapeOp::floor)
+        out.push_back({node.a, node.op == TapeOp::ceil});
+    for (const TapeLoop& loop : r.loops) out.push_back({loop.count, true});
+    return out;
   }
 
-  [[nodiscard]] std::vector<double> values_of(const Run& run) const {
+  /// How much farther to the next whole number, if all go on as between the last two points, which are
+  /// `apart`.
+  [[nodiscard]] double move_to_step(double apart) const {
+    double least = HUGE_VAL;
+    for (const Rounded& x : rounded_) {
+      const double now = there_[x.node], whole = x.whole(there_), rate = (now - before_[x.node]) / apart;
+      if (rate == 0) continue;
+      const double above = (x.up ? whole : whole + 1.0) - now, below = now - (x.up ? whole - 1.0 : whole);
+      least = std::min(least, (rate > 0 ? above : below) / std::fabs(rate));
+    }
+    return least;
+  }
+
+  [[nodiscard]] std::vector<double> results_there() const {
     std::vector<double> out(values_.size());
-    for (std::size_t k = 0; k < results_.size(); ++k) out[results_[k]] = run.found[k].value;
+    for (std::size_t k = 0; k < results_.size(); ++k) out[results_[k]] = there_[tape_.output(k)];
     return out;
   }
 
@@ -119,6 +151,8 @@ class Differ {
   std::span<const std::size_t> results_;
   Tape tape_;
   std::optional<Tangents> tangents_;
+  std::vector<Rounded> rounded_;
+  std::vector<double> here_, there_, before_;  ///< values of the nodes: at the point, at a move, before it
 };
 
 bool bit(std::uint32_t bits, std::size_t i) { return (bits >> i & 1u) != 0; }
@@ -152,9 +186,10 @@ std::vector<std::size_t> kinked_inputs(std::span<const Differ::Run> runs) {
   return out;
 }
 
-/// Inputs that are rough for one of the results, and counts, whose slope is a change over a step.
+/// Inputs for which one sweep is not enough: counts, whose slope is a change over a step, and those that are
+/// rough for one of the results, unless by steps that are only to be marked.
 std::vector<std::size_t> smooth_gradient(const LawEntry& law, std::span<const std::size_t> wanted,
-                                         std::span<const std::size_t> results, Gradient& g) {
+                                         std::span<const std::size_t> results, Steps steps, Gradient& g) {
   Slopes slopes(law.tape());
   slopes.run(g.in);
   std::vector<bool> rough(g.in.size());
@@ -163,7 +198,10 @@ std::vector<std::size_t> smooth_gradient(const LawEntry& law, std::span<const st
     for (const std::size_t i : wanted) {
       Sensitivity& s = g.entries[r * g.in.size() + i];
       s.right = s.left = slopes.partial(i);
-      rough[i] = rough[i] || slopes.rough(i) || (law.inputs[i].integral && s.right != 0);
+      const bool count = law.inputs[i].integral && (s.right != 0 || slopes.rough(i));
+      const bool marked = steps == Steps::marked && slopes.only_steps(i) && !count;
+      if (marked) s.slope = Slope::step;
+      rough[i] = rough[i] || count || (slopes.rough(i) && !marked);
     }
   }
   std::vector<std::size_t> out;
@@ -309,7 +347,7 @@ std::optional<double> Gradient::elasticity(std::size_t result, std::size_t input
 }
 
 Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<const std::size_t> wanted,
-                  std::span<const std::size_t> results) {
+                  std::span<const std::size_t> results, Steps steps) {
   check_inputs(law, in);
   std::vector<std::size_t> all(std::max(in.size(), law.results.size()));
   std::iota(all.begin(), all.end(), std::size_t{0});
@@ -322,7 +360,7 @@ Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<con
   g.values = at.values();
   g.entries.resize(g.in.size() * g.values.size());
   if (law.is_law()) {
-    const auto rough = smooth_gradient(law, wanted, results, g);
+    const auto rough = smooth_gradient(law, wanted, results, steps, g);
     if (!rough.empty()) rough_gradient(law, at, rough, results, g);
   } else {
     numeric_gradient(law, at, wanted, results, g);

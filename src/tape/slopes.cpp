@@ -6,6 +6,11 @@
 #include <cmath>
 
 namespace mlsysim {
+namespace {
+
+constexpr double kEdge = 1e-9;  // distance to a whole number, over it, from which on an operand counts as one
+
+}  // namespace
 
 Slopes::Slopes(const Tape& tape)
     : tape_(&tape),
@@ -51,7 +56,8 @@ void Slopes::pull(std::size_t n) {
       break;
     case TapeOp::ceil:
     case TapeOp::floor:
-      roughen(node.a);
+      // At the edge there is a jump on one side.
+      mark(node.a, std::fabs(a - std::round(a)) <= kEdge * std::fabs(a) ? kTied : kSteps);
       break;
     case TapeOp::min:
     case TapeOp::max: {

@@ -42,8 +42,6 @@ void Tangents::chain(std::size_t n, std::uint32_t operand, double slope) {
 }
 
 void Tangents::note_step(double x, double rounded, const double* partial, bool up) {
-  // Weighted by position, so that one step up and another down do not cancel.
-  step_marks_ = step_marks_ * 1.0009765625 + rounded;
   // To the value at which the result changes: behind the whole number for ceil, at it for floor.
   const double above = (up ? rounded : rounded + 1.0) - x, below = x - (up ? rounded - 1.0 : rounded);
   for (int i = 0; i < kSeeds; ++i) {
@@ -259,7 +257,7 @@ void Tangents::step(std::size_t n) {
   if (by_b) chain(n, node.b, slopes.by_b);
 }
 
-bool Tangents::visit(std::size_t n, std::span<const double> in, std::span<const std::size_t> seeds,
+void Tangents::visit(std::size_t n, std::span<const double> in, std::span<const std::size_t> seeds,
                      double direction) {
   const Recording& r = tape_->recording();
   const TapeNode& node = r.nodes[n];
@@ -270,47 +268,27 @@ bool Tangents::visit(std::size_t n, std::span<const double> in, std::span<const 
     rest(n);
     for (std::size_t k = 0; node.op == TapeOp::input && k < seeds.size(); ++k)
       if (seeds[k] == node.a) row(n)[k] = direction, moves_[n] = written_[n] = 1;
-    return moves_[n] != 0;
+    return;
   }
   std::uint8_t moves = 0;
   for_each_operand(r, node, [&](std::uint32_t o) { moves |= moves_[o]; });
   moves_[n] = moves;
   if (moves != 0 || node.op == TapeOp::loop) {
     written_[n] = 1;
-    step(n);
-    return moves != 0;
+    return step(n);
   }
   // No operand varies: only the value is needed, and a condition keeps its value under any move.
   values_[n] = compute(node.op, values_[node.a], values_[node.b], values_[node.c]);
   const bool holds = values_[n] != 0;
   marks_[n] = is_condition(node.op) && holds ? Marks{kAll, kAll} : Marks{};
   rest(n);
-  return false;
-}
-
-bool Tangents::only_seeds_moved(std::span<const double> in, std::span<const std::size_t> seeds) const {
-  if (in_.size() != in.size() || !std::equal(seeds.begin(), seeds.end(), seeds_.begin(), seeds_.end()))
-    return false;
-  for (std::size_t i = 0; i < in.size(); ++i)
-    if (in[i] != in_[i] && std::find(seeds.begin(), seeds.end(), i) == seeds.end()) return false;
-  return true;
 }
 
 void Tangents::run(std::span<const double> in, std::span<const std::size_t> seeds, double direction) {
   assert(seeds.size() <= kSeeds);
   std::fill(std::begin(up_), std::end(up_), std::numeric_limits<double>::infinity());
   std::fill(std::begin(down_), std::end(down_), std::numeric_limits<double>::infinity());
-  step_marks_ = 0;
-  if (only_seeds_moved(in, seeds)) {
-    for (const auto n : cone_) (void)visit(n, in, seeds, direction);
-    return;
-  }
-  cone_.clear();
-  in_.clear();  // a loop may refuse its count
-  for (std::size_t n = 0; n < tape_->size(); ++n)
-    if (visit(n, in, seeds, direction)) cone_.push_back(static_cast<std::uint32_t>(n));
-  in_.assign(in.begin(), in.end());
-  seeds_.assign(seeds.begin(), seeds.end());
+  for (std::size_t n = 0; n < tape_->size(); ++n) visit(n, in, seeds, direction);
 }
 
 }  // namespace mlsysim

@@ -244,7 +244,9 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"PassUnderWay", "around", "~step ~fixed +prompt ~load ~mean_pass +variation"},
     {"InFlightFirstToken", "ttft", "+around +own_pass +prompt +crowd +busy +late"},
     {"PromptQueue", "wait", "+pass_time ~together +share"},
-    {"TokenTimeSpread", "deviation", "+added +by_requests -prompts_per_step -steps -running"},
+    {"TokenTimeSpread", "deviation",
+     "+itl -decode_step_time +by_requests -prompts_per_step -steps -running +variation"},
+    {"TokenTimeQuantile", "time", "~mean ~deviation +z"},
     {"BurstFirstToken", "ttft", "+prompt +requests +together"},
     {"ResponseTail", "exceed", "-time +wait_probability +wait_given +service_time ~service_cv"},
 

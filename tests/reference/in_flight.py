@@ -346,6 +346,18 @@ class Steady:
         host = (self.with_host(mean, min(1.0, requests)) - mean) * self.chunks
         return SimpleNamespace(kernels=total - launches, host=launches + host)
 
+    def beyond(self, share):
+        """What the own prompt takes beyond one of the mean length: who is late in line has a long prompt. Known at four
+        shares; between them linear in the logarithm of the share above."""
+        if not self.prompts.differ:
+            return 0.0
+        known = (0.5, 0.9, 0.95, 0.99)
+        extra = [self.one_pass(self.s.seq_len * self.prompts.factor(q)) - self.one_pass(self.s.seq_len) for q in known]
+        at = [-math.log(1 - q) for q in known]
+        place = max(at[0], -math.log(1 - share))
+        i = max(k for k in range(3) if at[k] <= place)
+        return extra[i] + (extra[i + 1] - extra[i]) * (place - at[i]) / (at[i + 1] - at[i])
+
     def one_pass(self, length):
         """A prompt of another length in one pass of its own."""
         new = max(1, math.ceil(length) - self.s.cached_prefix_len)
@@ -382,16 +394,12 @@ def first_token(s, engine, steady, step, rate, running, out, at_once):
         told = lambda t: queueing.first_token_by(t, step, a, late)  # noqa: E731
         longest = late + a.own + a.each * a.crowd + step.mixed_step_time + step.block
         queue_by = lambda q: a.wait / a.queued * max(0.0, math.log(a.queued / (1 - q))) if a.wait > 0 else 0.0  # noqa: E731
-        at = lambda q: queueing.quantile(told, q, late, longest) + queue_by(q)  # noqa: E731
+        at = lambda q: queueing.quantile(told, q, late, longest) + queue_by(q) + steady.beyond(q)  # noqa: E731
         out["p50_ttft"], out["p99_ttft"] = at(0.5), at(0.99)
-        if s.target_ttft and a.wait <= 0:
+        if s.target_ttft and a.wait <= 0 and not steady.prompts.differ:
             out["slo_attainment"] = told(s.target_ttft)
         elif s.target_ttft:
-            low, high = 0.0, told(s.target_ttft)
-            for _ in range(40):
-                middle = (low + high) / 2
-                low, high = (middle, high) if at(middle) <= s.target_ttft else (low, middle)
-            out["slo_attainment"] = low
+            out["slo_attainment"] = queueing.share_within(s.target_ttft, at)
     # Who waits for a slot gets it where a pass ends.
     in_step = steady.in_step() and at_once / lanes > 1
     out["rest"] = 0.0 if in_step else a.rest
@@ -430,7 +438,7 @@ def separate_first_token(s, engine, steady, passes, step, rate, running, out, pr
         rate = 0.95 * most
     out["mixed_step_time"] = prompt
     came = rate if s.arrival_rate or probing else min(begun, 0.95 * most)
-    line = queueing.line_of(came * slot, takers, slot, 1.0, 0.0)
+    line = queueing.line_of(came * slot, takers, slot, 1.0, steady.prompts.cv)
     out["is_stable"] = min(out["is_stable"], float(line.stable))
     if not line.stable:
         return rate
@@ -443,11 +451,13 @@ def separate_first_token(s, engine, steady, passes, step, rate, running, out, pr
         + engine["request_time"]
     )
     out["ttft"] = fixed + line.wait_mean
-    out["p50_ttft"] = fixed + queueing.wait_quantile(line, 0.5)
-    out["p99_ttft"] = fixed + queueing.wait_quantile(line, 0.99)
+    at = lambda q: fixed + queueing.wait_quantile(line, q) + steady.beyond(q)  # noqa: E731
+    out["p50_ttft"], out["p99_ttft"] = at(0.5), at(0.99)
     shown = step.decode_step_time * engine.get("lookahead", 0)
     owe(out, own, engine["request_time"], out["kv_transfer_time"] + shown)
-    if s.target_ttft:
+    if s.target_ttft and steady.prompts.differ:
+        out["slo_attainment"] = queueing.share_within(s.target_ttft, at)
+    elif s.target_ttft:
         spare = s.target_ttft - fixed
         out["slo_attainment"] = (
             0.0 if spare < 0 else 1 - line.waits * math.exp(-spare / max(line.wait_given, prompt * 1e-9))
@@ -553,7 +563,9 @@ def answer(**asked):
         prompts_per_step=step.prompts,
         prefill_share=step.prompt_share,
     )
-    out["p99_itl"] = step.itl + 2.3263478740408408 * queueing.token_time_deviation(s, steady, step, running)
+    out["p99_itl"] = queueing.token_time_by(s, steady, step, running, 2.3263478740408408)
+    if s.target_itl:
+        out["keeps_itl"] = queueing.keep_token_time(s, steady, step, running)
     often = step.prompt_passes > 0.01
     out["p99_token_gap"] = (
         step.mixed_step_time + (0 if engine["mixed"] else step.decode_step_time) if often else step.decode_step_time
@@ -585,8 +597,5 @@ def answer(**asked):
             # The last requests leave an engine that empties: half of the batch runs in the last generation.
             rounds = s.num_requests / most
             rate *= rounds / (rounds + 0.5)
-    for name, share in (("p50_ttft", 0.5), ("p99_ttft", 0.99)):
-        if name in out and steady.prompts.differ:  # who is late in line has a long prompt
-            out[name] += steady.one_pass(s.seq_len * steady.prompts.factor(share)) - steady.one_pass(s.seq_len)
     queueing.rates_and_latencies(s, out, rate, devices, steady.answers)
     return out

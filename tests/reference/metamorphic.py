@@ -338,6 +338,9 @@ EXCEPTIONS = [
           "memory again.",
           [RECOMPUTED, RECOMPUTED_MEMORY, SHARDED], 0.7,
           lambda a: a.mode == "train" and "microbatch_size" not in a.options and "pp_size" not in a.options),
+    Known("fewer and larger default micro-batches fill tiles differently",
+          "With more memory the default takes as few micro-batches as fit, and their last tiles may be emptier.",
+          [CAPACITY], 0.005, lambda a: a.mode == "train" and "microbatch_size" not in a.options and "pp_size" not in a.options),
     Known("two gathered blocks of few",
           "ZeRO-3 holds two blocks of weights beside its share of all: of a stage with few blocks that is more than it "
           "saves.",

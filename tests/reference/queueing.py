@@ -28,6 +28,15 @@ def line_of(load, servers, service, arrival_cv, service_cv):
     return line
 
 
+def share_within(target, at):
+    """Share of the requests whose time, a rising function of the share, is at most `target`."""
+    low, high = 0.0, 1 - 1e-12
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if at(middle) <= target else (low, middle)
+    return low
+
+
 def wait_quantile(line, share):
     """The waits of those who wait are exponential (gross2008queueing, section 3.3)."""
     return line.wait_given * max(0.0, math.log(line.waits / (1 - share)))
@@ -55,7 +64,8 @@ def arrivals_of(s, engine, steady, step, rate, running):
         mean = max(mean * (1 - load) / 0.05, min(step.block, step.mixed_step_time))
         load, odds = 0.95, (1 - step.prompt_passes) / max(step.prompt_passes, 1e-12)
         alike = mean * (1 + odds * (1 - step.block / mean) ** 2)
-    square = load * each / s.balanced_replicas + 2 * load * fixed + (1 - load) * (step.block + fixed)
+    work = 1 / s.balanced_replicas + steady.prompts.cv**2  # a compound process (kleinrock1975queueing, section 5.7)
+    square = load * each * work + 2 * load * fixed + (1 - load) * (step.block + fixed)
     longer = max(0.0, max(0.0, square - step.block * fixed / mean) / (1 - load**2) - alike)
     # Passes that are full: what arrives over what the budget leaves beside the running requests.
     room = steady.chunk - (step.requests if engine["mixed"] else 0)
@@ -165,14 +175,38 @@ def closed_loop(steady, requests, slots, before):
 
 
 def token_time_deviation(s, steady, step, running):
-    """Over requests that arrive at random: a Poisson number of prompts meets each, and a Poisson number of requests
-    runs beside it, whose mean over a stay has 2/3 of the variance."""
+    """Over requests that arrive at random: steps are a busy period (kleinrock1975queueing, section 5.8), which prompts
+    lengthen and in which more of them come: the variance of a first passage is rate E[x^2] / (1 - load)^3 for each second of
+    steps. A Poisson number of requests runs beside it, whose mean over a stay has 2/3 of the variance."""
     if not s.arrival_rate:
         return 0.0
     added, by_requests = max(step.itl - step.decode_step_time, 0.0), 0.0
     by_requests = max(step.device - steady.decode_step_time(s.ep_size, steady.lanes(running)), 0.0)
-    prompts = added**2 / (max(step.prompts, 1e-12) * steady.steps)
+    # Lengths that differ: E[x^2] / E[x]^2 of prompts, E[1 / x] E[x] of answers, both 1 + cv^2 (lognormal).
+    varied = (1 + steady.prompts.cv**2) * (1 + steady.answers.cv**2)
+    # With rate = prompts / itl, load = added / itl and x = load / rate. Steps that all hold prompts have no such limit.
+    free, rate = step.decode_step_time / step.itl, max(step.prompts, 1e-12) / step.itl
+    prompts = (added / step.itl) ** 2 / rate * varied * step.decode_step_time / free**3 / steady.steps
     return math.sqrt(prompts + by_requests**2 * 2 / 3 / max(running, 1e-12))
+
+
+def log_deviation(s, steady, step, running):
+    """Of lognormal times between tokens, which are skewed as first passages are (johnson1994univariate, chapters 14, 15)."""
+    return math.sqrt(math.log1p((token_time_deviation(s, steady, step, running) / step.itl) ** 2))
+
+
+def token_time_by(s, steady, step, running, deviate):
+    """Time between tokens that a share of the requests keeps."""
+    log = log_deviation(s, steady, step, running)
+    return step.itl * math.exp(deviate * log - log**2 / 2)
+
+
+def keep_token_time(s, steady, step, running):
+    """Share of the requests that keep the target."""
+    log = log_deviation(s, steady, step, running)
+    if not log:
+        return float(step.itl <= s.target_itl)
+    return 0.5 * math.erfc(-(math.log(s.target_itl / step.itl) / log + log / 2) / math.sqrt(2))
 
 
 def rates_and_latencies(s, out, rate, devices, answers):
@@ -188,7 +222,6 @@ def rates_and_latencies(s, out, rate, devices, answers):
         late = max(0.0, out["p99_ttft"] - out["ttft"])
         out["p99_request_latency"] = out["request_latency"] + math.hypot(late, longest - generation)
     if s.target_itl:
-        spare, deviation = s.target_itl - out["itl"], (out["p99_itl"] - out["itl"]) / 2.3263478740408408
-        meets = 0.5 * math.erfc(-spare / deviation / math.sqrt(2)) if deviation > 0 else float(spare >= 0)
+        meets = out.pop("keeps_itl")
         out["slo_attainment"] = out.get("slo_attainment", 0.0) * meets if s.target_ttft else meets
     out["goodput"] = rate * out.get("slo_attainment", 1.0) if out["is_stable"] else 0.0

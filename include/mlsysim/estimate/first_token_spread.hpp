@@ -7,8 +7,8 @@
 /// rest: share of the arrivals that wait at most x for the pass under way. share: passes with prompts over
 /// all. fixed: own passes and what follows [s]. prompt: time that each other prompt adds [s]. crowd: mean of
 /// the other prompts in the own pass. Its excess over 1 is part of `fixed`. busy: probability that a pass is
-/// under way. Up to 9 other prompts are counted. Quantiles of the wait in a queue of prompts are added to the
-/// quantiles of this distribution.
+/// under way. Up to 9 other prompts are counted. Quantiles of the wait in a queue of prompts, and of what a
+/// longer prompt of its own takes, are added to the quantiles of this distribution.
 ///
 /// Example: passes of 10 ms without pause, own pass 50 ms, no other prompts: P50 is 55 ms, P99 is 59.9 ms.
 
@@ -16,6 +16,7 @@
 #include <mlsysim/units/unit.hpp>
 
 #include <array>
+#include <cmath>
 #include <type_traits>
 
 namespace mlsysim::detail {
@@ -48,6 +49,29 @@ template <class T> struct FirstTokenTerms {
   }
 };
 
+/// Shares of the requests at which what a longer prompt of its own takes is known.
+inline constexpr std::array<double, 4> kKnownShares{0.5, 0.9, 0.95, 0.99};
+
+/// The same at any share, linear in the logarithm of the share above it.
+template <class T> [[nodiscard]] Time<T> beyond_at(const std::array<Time<T>, 4>& known, double share) {
+  if (share <= kKnownShares[0]) return known[0];
+  std::size_t i = 1;
+  while (i + 1 < known.size() && share > kKnownShares[i]) ++i;
+  const double below = 1 - kKnownShares[i - 1],
+               part = std::log(below / (1 - share)) / std::log(below / (1 - kKnownShares[i]));
+  return known[i - 1] + (known[i] - known[i - 1]) * part;
+}
+
+/// Share of the requests whose time, a rising function of the share, is at most `t`; by bisection.
+template <class F> [[nodiscard]] double share_within(Time<> t, double most, F&& time) {
+  double low = 0, high = most;
+  while (high - low > 1e-12) {
+    const double middle = 0.5 * (low + high);
+    (time(middle) <= t ? low : high) = middle;
+  }
+  return low;
+}
+
 /// Distribution of the time to the first token after an arrival at a random moment: the rest of the pass
 /// under way, then the own passes and what each of the other prompts adds to them, of which those beyond one
 /// are a fixed number and the others a Poisson one; the share `queued` of the prompts waits longer, an
@@ -56,8 +80,9 @@ template <class T> struct FirstTokenTerms {
 template <class T> class SpreadFirstToken {
  public:
   /// @param step with the passes of a steady state @param arrivals how requests meet them
+  /// @param beyond what longer own prompts take, at `kKnownShares`
   template <class Step, class Arrivals>
-  SpreadFirstToken(const Step& step, const Arrivals& arrivals)
+  SpreadFirstToken(const Step& step, const Arrivals& arrivals, const std::array<Time<T>, 4>& beyond)
       : decode_(step.block.base()),
         prompt_(step.mixed_step_time.base()),
         each_(arrivals.prompt.base()),
@@ -65,7 +90,8 @@ template <class T> class SpreadFirstToken {
         mean_(step.mean_pass().base()),
         busy_(arrivals.busy),
         queued_(arrivals.queued),
-        wait_(arrivals.wait.base()) {
+        wait_(arrivals.wait.base()),
+        beyond_(beyond) {
     const T random = min(arrivals.crowd, T{1.0});
     fixed_ = (arrivals.own + arrivals.late).base() + each_ * (arrivals.crowd - random);
     T weight = exp(-random);
@@ -75,15 +101,13 @@ template <class T> class SpreadFirstToken {
     }
   }
 
-  /// Share of the requests that have their token by `t` seconds, by bisection where prompts queue.
-  [[nodiscard]] double by(double t) const {
-    if (wait_ <= 0 || t <= fixed_) return at(t).after;
-    double low = 0, high = at(t).after;
-    while (high - low > 1e-12) {
-      const double middle = 0.5 * (low + high);
-      (quantiles<1>({middle})[0].base() <= t ? low : high) = middle;
-    }
-    return low;
+  /// Share of the requests that have their token by `t`, by bisection where prompts queue or differ.
+  [[nodiscard]] double by(Time<> t) const {
+    const bool differ = beyond_.back() != Time<>();
+    const double alike = at(t.base()).after;
+    if (!differ && (wait_ <= 0 || t.base() <= fixed_)) return alike;
+    return share_within(t, differ ? 1 - 1e-12 : alike,
+                        [&](double share) { return quantiles<1>({share})[0]; });
   }
   /// Times by which these shares of the requests have their token. Between the ends of the passes for which a
   /// request may have waited the distribution is linear.
@@ -118,8 +142,10 @@ template <class T> class SpreadFirstToken {
           clamp(T((wanted - below[i].share) / select(rise > T{0.0}, rise, T{1.0})), T{0.0}, T{1.0});
       // Where the share jumps at the end of the interval, it is reached there.
       const T inside = below[i].time + (above[i].time - below[i].time) * part;
-      out[i] = Time<T>::from_base(
-          select((above[i].share < wanted) || (rise <= T{0.0}), above[i].time, inside) + queue_by(shares[i]));
+      out[i] =
+          Time<T>::from_base(select((above[i].share < wanted) || (rise <= T{0.0}), above[i].time, inside) +
+                             queue_by(shares[i])) +
+          beyond_at(beyond_, shares[i]);
     }
     return out;
   }
@@ -160,6 +186,7 @@ template <class T> class SpreadFirstToken {
 
   T decode_, prompt_, each_, share_, mean_, busy_, fixed_, queued_, wait_;
   std::array<T, kOthers> weights_;
+  std::array<Time<T>, 4> beyond_;
 };
 
 }  // namespace mlsysim::detail

@@ -171,7 +171,7 @@ template <class T> [[nodiscard]] ReplicaPasses<T> replica_passes(const ServingPr
 /// One replica whose requests join and leave a running batch.
 template <class T = double> struct InFlightProblem {
   T seq_len{1.0}, output_tokens{1.0}, cached_prefix_len{0.0};  ///< tokens of a request
-  LengthSpread<T> answer_lengths;
+  LengthSpread<T> prompt_lengths, answer_lengths;
   T prefill_chunk_tokens{1.0};  ///< of a pass of prompts
   RequestRate<T> arrival_rate;  ///< of random arrivals
   T concurrency{1.0};           ///< requests of a closed loop
@@ -213,6 +213,7 @@ template <class T = double> struct InFlightProblem {
     return rows(
         field(&P::seq_len, key::seq_len), field(&P::output_tokens, key::output_tokens),
         field(&P::cached_prefix_len, key::cached_prefix_len),
+        field(&P::prompt_lengths, "seq_len_spread", "", ""),
         field(&P::answer_lengths, "output_tokens_spread", "", ""),
         field(&P::prefill_chunk_tokens, key::prefill_chunk_tokens),
         field(&P::arrival_rate, key::arrival_rate),
@@ -275,7 +276,7 @@ template <class T = double> struct InFlightEstimate {
   Time<T> kv_transfer_time;
   Data<T> kv_cache_size;
   T paged_internal_fragmentation{0.0}, utilization{0.0}, accelerators{1.0};
-  T slots{0.0}, waiting_requests{0.0}, requests_per_pass{0.0};
+  T slots{0.0}, waiting_requests{0.0}, requests_per_pass{0.0}, keeps_itl{1.0};
   bool overloaded = false, prompt_bound = false;
 
   static constexpr auto fields() {
@@ -285,6 +286,7 @@ template <class T = double> struct InFlightEstimate {
         rows(field(&R::slots, "slots", "", "most requests that run at once"),
              field(&R::waiting_requests, "waiting_requests", "", "requests in flight that wait for a slot"),
              field(&R::requests_per_pass, "requests_per_pass", "", "requests of a rank in one pass"),
+             field(&R::keeps_itl, "keeps_itl", "", "share of the requests that meets target_itl"),
              field(&R::overloaded, "overloaded", "", "the arrivals exceed what a full replica serves"),
              field(&R::prompt_bound, "prompt_bound", "", "the prefill workers are the bottleneck")));
   }

@@ -2,13 +2,15 @@
 /// Lengths of requests that differ: what they are at the percentiles of times, over their mean.
 ///
 ///     ttft (quantile)      += prefill(length (quantile)) - prefill(mean length)
+///     p99_itl deviation^2  *= (1 + cv^2 of prompts) (1 + cv^2 of answers) in the part that prompts add
 ///     p99_request_latency   = request_latency + sqrt((p99_ttft - ttft)^2 + (answer (0.99) - answer)^2)
+///     variance of arriving work = variance of arrivals + cv^2, over its mean
 ///     held by a request     = seq_len + (output_tokens (1 + cv^2) + 1) / 2
 ///
 /// answer: time from the first token to the last [s]. cv: standard deviation over mean. Prompts and answers
-/// are independent. A request that is late in line is taken to have a long prompt. Means of latency stay
-/// those of mean lengths, but for the cache: at a random moment long answers are there for longer.
-///
+/// are independent. A request that is late in line is taken to have a long prompt. Means of latency are those
+/// of mean lengths, but for the wait behind prompts that arrive at random and for the cache: at a random
+/// moment long ones are under way.
 /// Example: answers of 100 tokens, exponential: 99 % are below 461. At 20 ms per token and a TTFT of 0.2 s
 /// (99 %: 0.5 s), the mean is 2.18 s, and 99 % of the requests are below 9.40 s.
 
@@ -39,7 +41,10 @@ template <class T = double> struct LengthSpread {
     return rows(category(&LengthSpread::differs, "differs", "lengths of requests differ"));
   }
   /// The mean length of those that are there at a random moment: a longer one is there for longer.
-  [[nodiscard]] T met(const T& mean) const { return differs ? T(mean * (1.0 + cv * cv)) : mean; }
+  [[nodiscard]] T met(const T& mean) const { return differs ? T(mean * squares()) : mean; }
+  /// The mean of the squares over the square of the mean; lognormal lengths have it as mean of their
+  /// inverses.
+  [[nodiscard]] T squares() const { return 1.0 + cv * cv; }
   /// Lengths that 50, 90, 95 and 99 % of the requests stay below.
   [[nodiscard]] std::array<T, 4> factors() const { return {p50, p90, p95, p99}; }
 };

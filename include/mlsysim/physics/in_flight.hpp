@@ -176,28 +176,41 @@ struct PromptQueue {
 
 /// Standard deviation of the mean time between tokens of a request, over the requests [s].
 ///
-/// A request of `steps` steps meets a Poisson number of other prompts, `prompts_per_step` in each step. They
-/// add `added` to the mean step. The `running` other requests add `by_requests`, and their number varies. It
-/// is Poisson for random arrivals of equal length, and its mean over a stay has 2/3 of the variance:
-///     deviation^2 = added^2 / (prompts_per_step steps) + by_requests^2 (2 / 3) / running
-/// Example: added 15 ms, 0.025 prompts a step, 655 steps, and 8 ms by 17 requests: 3.7 ms and 1.6 ms, 4.0 ms.
-/// Ranges: added, by_requests >= 0; prompts_per_step, steps, running > 0.
-/// @cite kleinrock1975queueing, section 3.5 (M/G/infinity: a Poisson number in service)
+/// The steps of a request are a busy period of M/G/1: prompts that arrive in them lengthen them, and so do
+/// those that arrive in the time that this takes. A share 1 - decode_step_time / itl of the time is theirs.
+/// The `running` other requests add `by_requests`, and their number varies. It is Poisson for random
+/// arrivals, and its mean over a stay has 2/3 of the variance:
+///     deviation^2 = ((itl - decode_step_time) itl / decode_step_time)^2 variation / (prompts_per_step steps)
+///                   + by_requests^2 (2 / 3) / running
+/// `variation` is 1 where lengths are equal. Else it is the mean of the squares of the prompts over the
+/// square of their mean, times the mean of the inverse of the answers over the inverse of their mean.
+/// Example: itl 40 ms, 25 ms without prompts, 0.025 prompts a step, 655 steps: 15 ms x 1.6 / sqrt(16.4) = 5.9
+/// ms. With 8 ms by 17 requests, 1.6 ms: 6.1 ms. Ranges: itl >= decode_step_time > 0; by_requests >= 0;
+/// prompts_per_step, steps, running > 0; variation >= 1.
+/// @cite kleinrock1975queueing, sections 5.8 (busy period, here begun by the steps) and 3.5 (M/G/infinity)
 struct TokenTimeSpread {
-  static constexpr LawInfo info{
-      "TokenTimeSpread", "deviation^2 = added^2 / (prompts_per_step steps) + by_requests^2 (2 / 3) / running",
-      "kleinrock1975queueing", "section 3.5", "Poisson arrivals of equal requests"};
+  static constexpr LawInfo info{"TokenTimeSpread",
+                                "deviation^2 = ((itl - decode_step_time) itl / decode_step_time)^2 variation "
+                                "/ (prompts_per_step steps) "
+                                "+ by_requests^2 (2 / 3) / running",
+                                "kleinrock1975queueing", "sections 5.8 and 3.5", "Poisson arrivals"};
   template <class T> struct Inputs {
-    Time<T> added, by_requests;
-    T prompts_per_step, steps, running;
+    Time<T> itl, decode_step_time, by_requests;
+    T prompts_per_step, steps, running, variation{1.0};
     static constexpr auto fields() {
-      return rows(field(&Inputs::added, "added", "ms", "what prompts add to the mean step").non_negative(),
-                  field(&Inputs::by_requests, "by_requests", "ms", "what the running requests add to a step")
-                      .non_negative(),
-                  field(&Inputs::prompts_per_step, "prompts_per_step", "", "prompts that arrive in a step")
-                      .positive(),
-                  field(&Inputs::steps, "steps", "", "steps of a request").at_least(1),
-                  field(&Inputs::running, "running", "", "requests that run").positive());
+      return rows(
+          field(&Inputs::itl, "itl", "ms", "mean step").positive(),
+          field(&Inputs::decode_step_time, "decode_step_time", "ms", "step without prompts, at most itl")
+              .positive(),
+          field(&Inputs::by_requests, "by_requests", "ms", "what the running requests add to a step")
+              .non_negative(),
+          field(&Inputs::prompts_per_step, "prompts_per_step", "", "prompts that arrive in a step")
+              .positive(),
+          field(&Inputs::steps, "steps", "", "steps of a request").at_least(1),
+          field(&Inputs::running, "running", "", "requests that run").positive(),
+          field(&Inputs::variation, "variation", "", "by which lengths that differ spread it")
+              .at_least(1)
+              .defaulted("equal lengths"));
     }
   };
   template <class T> struct Result {
@@ -207,9 +220,51 @@ struct TokenTimeSpread {
     }
   };
   template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
-    const T prompts = in.added.base() * in.added.base() / (in.prompts_per_step * in.steps),
+    const Time<T> added = max(in.itl - in.decode_step_time, Time<T>()) * (in.itl / in.decode_step_time);
+    const T prompts = added.base() * added.base() * in.variation / (in.prompts_per_step * in.steps),
             requests = in.by_requests.base() * in.by_requests.base() * (2.0 / 3.0) / in.running;
     return {.deviation = Time<T>::from_base(sqrt(T(prompts + requests)))};
+  }
+};
+
+/// Time between tokens that a share of the requests keeps, from its mean and deviation over them [s].
+///
+/// How long steps with interruptions take is a first passage, whose skewness is 3 cv. Lognormal times have
+/// that to first order:
+///     time = mean exp(z s - s^2 / 2),   s^2 = ln(1 + cv^2),   cv = deviation / mean
+/// z: deviations from the mean that the share of normally distributed requests stays below, 2.326 for 99 %.
+/// Example: 40 ms with a deviation of 6 ms, 99 %: s = 0.149, 40 ms x exp(0.3368) = 56.0 ms.
+/// Ranges: mean > 0; deviation >= 0.
+/// @cite johnson1994univariate, chapters 14 (lognormal) and 15 (inverse Gaussian: first passage)
+struct TokenTimeQuantile {
+  static constexpr LawInfo info{"TokenTimeQuantile",
+                                "time = mean exp(z s - s^2 / 2); s^2 = ln(1 + (deviation / mean)^2)",
+                                "johnson1994univariate", "chapters 14 and 15", "lognormal over the requests"};
+  template <class T> struct Inputs {
+    Time<T> mean, deviation;
+    T z;
+    static constexpr auto fields() {
+      return rows(
+          field(&Inputs::mean, "mean", "ms", "over all requests").positive(),
+          field(&Inputs::deviation, "deviation", "ms", "standard deviation over the requests").non_negative(),
+          field(&Inputs::z, "z", "", "normal deviate of the share").within(-8, 8));
+    }
+  };
+  template <class T> struct Result {
+    Time<T> time;
+    static constexpr auto fields() {
+      return rows(field(&Result::time, "time", "ms", "which the share keeps"));
+    }
+  };
+  /// s of the law.
+  template <class T>
+  [[nodiscard]] static constexpr T log_deviation(const Time<T>& mean, const Time<T>& deviation) {
+    const T cv = deviation / mean;
+    return sqrt(T(log(T(1.0 + cv * cv))));
+  }
+  template <class T = double> [[nodiscard]] static constexpr Result<T> solve(const Inputs<T>& in) {
+    const T s = log_deviation(in.mean, in.deviation);
+    return {.time = in.mean * exp(T(s * (in.z - 0.5 * s)))};
   }
 };
 

@@ -61,11 +61,11 @@ using AllLaws =
             CostPerToken, ClusterMtbf, FailureProbability, YoungInterval, CheckpointGoodput, TextbookPass,
             TextbookPrefillWork, TextbookDecode, ErlangC, QueueWait, WaitQuantile, ResponseTail,
             ChinchillaLoss, ChinchillaAllocation, LifetimeWork, PagedTokens, BatchedDecodeRate, InFlightStep,
-            PassUnderWay, InFlightFirstToken, PromptQueue, TokenTimeSpread, BurstFirstToken,
-            WeightStreamLayer, ClosBisection, TorusBisection, DragonflyBisection, CachedSupply, InputStall,
-            SmallKernelTime, ConvolutionTime, RecurrenceTime, CompressedWeights, ExpertLoad, TouchedExperts,
-            DistinctParts, FullestRank, NodeMtbf, DalyInterval, FirstOrderGoodput, SpareCoverage,
-            CheckpointCost, RequiredRates, DataParallelRoofline, GaussianPrivacy>;
+            PassUnderWay, InFlightFirstToken, PromptQueue, TokenTimeSpread, TokenTimeQuantile,
+            BurstFirstToken, WeightStreamLayer, ClosBisection, TorusBisection, DragonflyBisection,
+            CachedSupply, InputStall, SmallKernelTime, ConvolutionTime, RecurrenceTime, CompressedWeights,
+            ExpertLoad, TouchedExperts, DistinctParts, FullestRank, NodeMtbf, DalyInterval, FirstOrderGoodput,
+            SpareCoverage, CheckpointCost, RequiredRates, DataParallelRoofline, GaussianPrivacy>;
 
 /// Calls `f.template operator()<L>()` for each law of a list, in order.
 template <class F, Law... L> constexpr void for_each_law(LawList<L...> /*list*/, F&& f) {

@@ -29,6 +29,12 @@ enum class Slope : std::uint8_t {
   step,  ///< changes in steps (ceil, floor, a count): the slope between steps is meaningless, `change` is not
 };
 
+/// What is said of a result that moves in steps along an input.
+enum class Steps : std::uint8_t {
+  followed,  ///< the next step and the change there: for each input several evaluations
+  marked,    ///< that it does, and the slope between steps; counts are followed all the same
+};
+
 /// Dependence of one result on one input, in canonical base units.
 struct Sensitivity {
   Slope slope = Slope::smooth;
@@ -65,9 +71,10 @@ struct Gradient {
 /// @param wanted indices of inputs; the entries of the others stay zero. All by default
 /// @param results indices of results; the entries of the others stay zero. All by default: one sweep
 /// backwards for each
+/// @param steps `marked` leaves `step` and `change` of inputs at 0 that meet a ceil or floor and no tie
 /// @throws InputError, DomainError for inputs that are not admissible
 [[nodiscard]] Gradient gradient(const LawEntry& law, std::span<const double> in,
                                 std::span<const std::size_t> wanted = {},
-                                std::span<const std::size_t> results = {});
+                                std::span<const std::size_t> results = {}, Steps steps = Steps::followed);
 
 }  // namespace mlsysim

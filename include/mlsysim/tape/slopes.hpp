@@ -6,7 +6,8 @@
 ///     partial[i] = adjoint of input i
 ///
 /// An input is `rough` where this slope is not enough. Causes are a tie of `min`, `max`, `abs` or a
-/// condition, a ceil, a floor, a loop and an infinite slope. `Tangents` then gives both sides.
+/// condition, a ceil, a floor, a loop and an infinite slope. `Tangents` then gives both sides. Where ceil and
+/// floor are the only causes and none is at its edge (`only_steps`), the slope is that between two steps.
 /// Example: a b + 1 at a = 3, b = 4: value 13, partials 4 and 3.
 
 #include <mlsysim/tape/tape.hpp>
@@ -31,17 +32,21 @@ class Slopes {
   [[nodiscard]] double partial(std::size_t input) const { return partials_[input]; }
   /// Whether the slope by this input is not enough.
   [[nodiscard]] bool rough(std::size_t input) const { return rough_inputs_[input] != 0; }
+  /// Whether the input is rough and nothing but a ceil or a floor is the cause.
+  [[nodiscard]] bool only_steps(std::size_t input) const { return rough_inputs_[input] == kSteps; }
 
  private:
   /// State of a node in the backward sweep, besides its adjoint.
   enum Mark : std::uint8_t {
-    kRough = 1,  ///< behind it there is a tie, a step or a loop
-    kAsked = 2   ///< a condition that something depends on
+    kTied = 1,   ///< behind it there is a tie, a loop or an infinite slope
+    kSteps = 2,  ///< behind it there is a ceil or a floor
+    kAsked = 4   ///< a condition that something depends on
   };
+  static constexpr std::uint8_t kRough = kTied | kSteps;
   void pull(std::size_t n);
   void pass(std::size_t n, std::uint32_t operand, double slope);
   void pass_both(std::size_t n, double value);
-  void roughen(std::uint32_t operand) { mark(operand, kRough); }
+  void roughen(std::uint32_t operand) { mark(operand, kTied); }
   void ask(std::uint32_t condition) { mark(condition, kAsked); }
   void mark(std::uint32_t node, Mark m) { marks_[node] = static_cast<std::uint8_t>(marks_[node] | m); }
 

@@ -47,8 +47,6 @@ class Tangents {
   /// infinite if none.
   [[nodiscard]] double step_up(std::size_t seed) const { return up_[seed]; }
   [[nodiscard]] double step_down(std::size_t seed) const { return down_[seed]; }
-  /// Changes when one of the rounded values does.
-  [[nodiscard]] double step_marks() const { return step_marks_; }
 
  private:
   struct Marks {
@@ -59,10 +57,7 @@ class Tangents {
   [[nodiscard]] const double* row(std::size_t n) const { return partials_.data() + n * kSeeds; }
   [[nodiscard]] double* row(std::size_t n) { return partials_.data() + n * kSeeds; }
 
-  /// Whether since the last run only its seeds moved, and they are the seeds again.
-  [[nodiscard]] bool only_seeds_moved(std::span<const double> in, std::span<const std::size_t> seeds) const;
-  /// @return whether the node depends on a seed, even one that does not move it here
-  bool visit(std::size_t n, std::span<const double> in, std::span<const std::size_t> seeds, double direction);
+  void visit(std::size_t n, std::span<const double> in, std::span<const std::size_t> seeds, double direction);
   void step(std::size_t n);
   void compare(std::size_t n);
   void choose(std::size_t n, std::uint32_t a, std::uint32_t b, bool larger);
@@ -76,15 +71,11 @@ class Tangents {
   void rest(std::size_t n);
 
   const Tape* tape_;
-  std::vector<double> in_;  ///< of the last run
-  std::vector<std::size_t> seeds_;
-  std::vector<std::uint32_t> cone_;  ///< nodes that depend on these
   std::vector<double> values_, partials_;
   std::vector<Marks> marks_;
   std::vector<std::uint8_t> moves_;    ///< whether a seed reaches the node at all
   std::vector<std::uint8_t> written_;  ///< whether its partials may be other than zero
   double up_[kSeeds] = {}, down_[kSeeds] = {};
-  double step_marks_ = 0;
 };
 
 }  // namespace mlsysim

@@ -379,8 +379,9 @@ Lever lever_of(const Subject& subject, std::size_t i, std::size_t out, const Gra
   }
   // The next step of a number that is rounded may be as near and as small as rounding: its quotient says
   // nothing of a move of 10 %, which the bar tells.
-  if (!l.counted && l.slope == Slope::step && l.elasticity && l.upper > l.lower && x != 0) {
-    l.elasticity = (l.at_upper - l.at_lower) / ((l.upper - l.lower) / x);
+  if (!l.counted && l.slope == Slope::step && l.upper > l.lower && x != 0) {
+    l.elasticity =
+        r.value != 0 ? std::optional((l.at_upper - l.at_lower) / ((l.upper - l.lower) / x)) : std::nullopt;
     l.price = r.value != 0 ? std::optional(*l.elasticity / scale) : std::nullopt;
   }
   const bool fixed = l.lower == x && l.upper == x && x != 0;
@@ -424,7 +425,7 @@ SensitivityReport sensitivity(const Subject& subject, std::string_view result,
   for (const auto& name : options.inputs) wanted.push_back(subject.input(name));
   for (std::size_t i = 0; options.inputs.empty() && i < subject.point.size(); ++i)
     if (!detail::is_size_of_model(subject.entry.inputs[i].name)) wanted.push_back(i);
-  const Gradient g = gradient(subject.entry, subject.point, wanted, {&out, 1});
+  const Gradient g = gradient(subject.entry, subject.point, wanted, {&out, 1}, Steps::marked);
   const FieldInfo& field = subject.entry.results[out];
   SensitivityReport r{.subject = subject.title,
                       .result = field.name,

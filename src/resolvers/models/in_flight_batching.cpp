@@ -5,6 +5,7 @@
 #include "resolvers/shared/unpriced.hpp"
 
 #include <mlsysim/resolvers/defaults.hpp>
+#include <mlsysim/resolvers/detail/lengths.hpp>
 #include <mlsysim/resolvers/detail/pass_times.hpp>
 #include <mlsysim/resolvers/models/in_flight_batching.hpp>
 #include <mlsysim/timing/stored_formats.hpp>
@@ -145,9 +146,12 @@ void set_workers(const In& in, const ServingEngine& engine, InFlightProblem<>& p
   p.workers = pass_times(d, engine, notes);
 }
 
-void set_requests(const In& in, InFlightProblem<>& p) {
+void set_requests(const In& in, InFlightProblem<>& p, Notes& notes) {
   p.seq_len = *in.seq_len;
   p.output_tokens = in.output_tokens;
+  const auto lengths = detail::stated_lengths(in);
+  p.prompt_lengths = detail::length_spread(lengths.prompts, notes);
+  p.answer_lengths = detail::length_spread(lengths.answers, notes);
   p.cached_prefix_len = in.cached_prefix_len;
   p.page_tokens = in.page_tokens;
   p.equal_lengths = in.equal_lengths;
@@ -222,7 +226,7 @@ InFlightProblem<> settle(const In& in, const ServingEngine& engine, ReplicaPasse
   InFlightProblem<> p;
   p.passes = std::move(passes);
   p.engine = engine_times(engine);
-  set_requests(in, p);
+  set_requests(in, p, notes);
   p.prefill_chunk_tokens = detail::pass_tokens(in.prefill_chunk_tokens, &engine, *in.hardware, notes);
   p.chunks = std::ceil((p.seq_len - p.cached_prefix_len) / p.prefill_chunk_tokens);
   if (in.prefill_replicas) set_workers(in, engine, p, notes);

@@ -108,7 +108,8 @@ InFlightStep decode_step_time=10ms added={0ms,30ms} prompts_per_step={0,0.3}
 PassUnderWay step=10ms fixed={0ms,8ms} prompt=40ms load={0,0.5,0.9} mean_pass=20ms variation={0.5,1}
 InFlightFirstToken around=12ms own_pass=40ms prompt=30ms crowd={0,1.5} busy={0.4,1} late=1ms
 PromptQueue pass_time=300ms together={1,16} share={0,0.5,0.9}
-TokenTimeSpread added={0ms,15ms} by_requests={0ms,8ms} prompts_per_step=0.025 steps=655 running=17
+TokenTimeSpread itl={25ms,40ms} decode_step_time=25ms by_requests={0ms,8ms} prompts_per_step=0.025 steps=655 running=17 variation={1,1.5}
+TokenTimeQuantile mean=40ms deviation={0ms,6ms} z={1.2815515655446004,2.3263478740408408}
 BurstFirstToken prompt={0ms,30ms} requests={1,64} together={1,8}
 WeightStreamLayer layer_weights=0.4GB bandwidth=100GB/s work_per_sample=400GFLOP batch_size={1,1024} \
     peak=12500TFLOP/s efficiency=0.5 dispatch=10us

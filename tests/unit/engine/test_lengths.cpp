@@ -55,6 +55,20 @@ TEST_CASE("the percentiles of the first token have those of the prompts", "[engi
         4 * number_of_card(plain, "ttft_prefill"));
 }
 
+TEST_CASE("prompts that differ make each other wait at a rate, by the square of their deviation",
+          "[engine]") {
+  const auto ttft = [](double cv) {
+    Scenario s = chat();
+    s.load = Load::rate;
+    s.arrival_rate = RequestRate<>::from_base(18);
+    s.seq_len_cv = cv;
+    return number_of_card(SystemEvaluator::evaluate(s), "ttft");
+  };
+  const double alike = ttft(0), once = ttft(1), twice = ttft(2);
+  CHECK(once > 1.01 * alike);
+  CHECK((twice - alike) / (once - alike) == Approx(4).epsilon(1e-6));
+}
+
 TEST_CASE("equal lengths and a deviation of zero are the same", "[engine]") {
   Scenario s = chat();
   s.seq_len_cv = s.output_tokens_cv = 0;

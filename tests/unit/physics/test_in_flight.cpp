@@ -122,27 +122,44 @@ TEST_CASE("first tokens of passes that breed, as in a simulation", "[physics]") 
 }
 
 TEST_CASE("requests differ in their mean time between tokens as in a simulation", "[physics]") {
-  // Steps of 10 ms and 20 ms more for each prompt of others, of which 0.05 arrive in a step.
+  // Steps of 10 ms, and 20 ms more for each prompt of others, of which 20 come in a second: a load of 0.4.
+  // Prompts that come while others take their time come on top.
   std::mt19937_64 random(2);
-  std::poisson_distribution<int> prompts(0.05);
+  const double rate = 0.02;  // 1/ms
   const int steps = 200, requests = 20000;
+  std::vector<double> means;
   double sum = 0, squares = 0;
   for (int i = 0; i < requests; ++i) {
     double time = 0;
-    for (int k = 0; k < steps; ++k) time += 10 + 20 * prompts(random);
-    sum += time / steps;
-    squares += time / steps * (time / steps);
+    for (double more = 10.0 * steps; more > 0;) {
+      time += more;
+      more = 20.0 * std::poisson_distribution<int>(rate * more)(random);
+    }
+    means.push_back(time / steps);
+    sum += means.back();
+    squares += means.back() * means.back();
   }
   const double mean = sum / requests, deviation = std::sqrt(squares / requests - mean * mean);
-  const auto law = TokenTimeSpread::solve<double>({.added = 1 * u::ms,
+  const auto itl = 10 / 0.6 * u::ms;
+  CHECK_THAT(mean, WithinRel(itl.in(u::ms), 0.005));
+  const auto law = TokenTimeSpread::solve<double>({.itl = itl,
+                                                   .decode_step_time = 10 * u::ms,
                                                    .by_requests = 0 * u::ms,
-                                                   .prompts_per_step = 0.05,
+                                                   .prompts_per_step = rate * itl.in(u::ms),
                                                    .steps = steps,
                                                    .running = 10});
   CHECK_THAT(law.deviation.in(u::ms), WithinRel(deviation, 0.03));
+  std::ranges::sort(means);
+  for (const auto& [share, z] : {std::pair{0.9, 1.2815515655}, {0.99, 2.3263478740}})
+    CHECK_THAT(TokenTimeQuantile::solve<double>({itl, law.deviation, z}).time.in(u::ms),
+               WithinRel(means[static_cast<std::size_t>(share * requests)], 0.01));
   // The mean number of a Poisson number in service over one stay has 2/3 of its variance.
-  const auto beside = TokenTimeSpread::solve<double>(
-      {.added = 0 * u::ms, .by_requests = 9 * u::ms, .prompts_per_step = 0.05, .steps = steps, .running = 6});
+  const auto beside = TokenTimeSpread::solve<double>({.itl = itl,
+                                                      .decode_step_time = itl,
+                                                      .by_requests = 9 * u::ms,
+                                                      .prompts_per_step = 0.05,
+                                                      .steps = steps,
+                                                      .running = 6});
   CHECK_THAT(beside.deviation.in(u::ms), WithinRel(3.0, 1e-12));
 }
 

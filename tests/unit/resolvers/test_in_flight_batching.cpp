@@ -124,16 +124,25 @@ InFlightBatchingModel::Result steady(In in, ServingEngine engine = {}) {
 }
 
 struct Played {
-  double ttft = 0, itl = 0, in_flight = 0, by_target = 0;
+  double ttft = 0, itl = 0, in_flight = 0, by_target = 0, late = 0, slow = 0;  ///< late, slow: of 99 %
 };
 
+double percentile_99(std::vector<double> all) {
+  const auto at = all.begin() + static_cast<std::ptrdiff_t>(0.99 * static_cast<double>(all.size()));
+  std::ranges::nth_element(all, at);
+  return *at;
+}
+
 /// Plays Poisson arrivals on the same replica, pass by pass.
-Played play(double rate, int prompt, int answer, bool mixed, double target) {
+/// @param cv of the lengths of prompts, which are lognormal
+Played play(double rate, int prompt, int answer, bool mixed, double target, double cv = 0) {
   std::mt19937_64 random(7);
   std::exponential_distribution<double> gap(rate);
   std::uniform_real_distribution<double> spread(0.5, 1.5);
+  const double deviation = std::sqrt(std::log1p(cv * cv));
+  std::lognormal_distribution<double> length(std::log(prompt) - deviation * deviation / 2, deviation);
   struct Request {
-    double arrived = 0, first = 0;
+    double arrived = 0, first = 0, prompt = 0;
     int left = 0, tokens = 0;
   };
   constexpr int kRequests = 20000;
@@ -142,22 +151,26 @@ Played play(double rate, int prompt, int answer, bool mixed, double target) {
   for (auto& r : all) {
     r.arrived = t += gap(random);
     r.tokens = r.left = static_cast<int>(answer * spread(random));
+    r.prompt = cv > 0 ? length(random) : prompt;
   }
   std::vector<Request*> running;
   std::size_t next = 0;
+  std::vector<double> waits, gaps;
   double now = 0, weighted = 0, itl = 0, ttft = 0, in_time = 0;
   int done = 0;
   while (done < kRequests) {
     std::vector<Request*> fresh;
+    double tokens = 0;
     while (next < all.size() && all[next].arrived <= now &&
-           static_cast<int>(fresh.size() + 1) * prompt <= 8192)
+           (fresh.empty() || tokens + all[next].prompt <= 8192)) {
+      tokens += all[next].prompt;
       fresh.push_back(&all[next++]);
+    }
     if (fresh.empty() && running.empty()) {
       now = all[next].arrived;
       continue;
     }
     const double n = static_cast<double>(running.size());
-    const double tokens = static_cast<double>(fresh.size()) * prompt;
     const bool steps = !running.empty() && (mixed || fresh.empty());
     const double took = fresh.empty() ? PlainPasses::step(n) : PlainPasses::prompt(tokens + (mixed ? n : 0));
     now += took;
@@ -165,19 +178,22 @@ Played play(double rate, int prompt, int answer, bool mixed, double target) {
     if (steps)
       std::erase_if(running, [&](Request* r) {
         if (--r->left > 0) return false;
-        itl += (now - r->first) / (r->tokens - 1);
+        gaps.push_back((now - r->first) / (r->tokens - 1));
+        itl += gaps.back();
         ++done;
         return true;
       });
     for (auto* r : fresh) {
       r->first = now;
       --r->left;
-      ttft += now - r->arrived;
+      waits.push_back(now - r->arrived);
+      ttft += waits.back();
       in_time += now - r->arrived <= target ? 1 : 0;
       running.push_back(r);
     }
   }
-  return {ttft / kRequests, itl / kRequests, weighted / now, in_time / kRequests};
+  return {ttft / kRequests,    itl / kRequests,      weighted / now,
+          in_time / kRequests, percentile_99(waits), percentile_99(gaps)};
 }
 
 }  // namespace
@@ -204,6 +220,27 @@ TEST_CASE("in flight: a twin that plays every pass agrees", "[catalogue][in_flig
       CHECK_THAT(r.running_requests, WithinRel(rate * 99 * r.itl.base(), 1e-5));
       CHECK_THAT(r.request_throughput.base(), WithinRel(rate, 1e-12));
     }
+}
+
+TEST_CASE("in flight: prompts that differ wait for each other as a twin has them wait",
+          "[catalogue][in_flight]") {
+  for (const bool mixed : {true, false})
+    for (const double rate : {4.0, 8.0, 12.0})
+      for (const double cv : {0.0, 0.5, 1.0}) {
+        const auto played = play(rate, 1000, 100, mixed, 0.16, cv);
+        auto in = request(1000, 100);
+        in.arrival_rate = rate * per_s;
+        in.target_ttft = 160 * unit::ms;
+        in.seq_len_cv = cv;
+        ServingEngine engine;
+        engine.mixed = mixed;
+        const auto r = steady(in, engine);
+        WARN((mixed ? "mixed" : "apart")
+             << ", " << rate << " a second, cv " << cv << ": ttft " << r.ttft->base() << " played "
+             << played.ttft << ", p99 " << r.p99_ttft->base() << " played " << played.late << ", itl "
+             << r.itl.base() << " " << played.itl << ", p99 itl " << r.p99_itl.base() << " " << played.slow
+             << ", by " << *r.slo_attainment << " " << played.by_target);
+      }
 }
 
 TEST_CASE("in flight: more arrivals, later tokens, until the replica is full", "[catalogue][in_flight]") {

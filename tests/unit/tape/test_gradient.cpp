@@ -7,6 +7,8 @@
 
 #include "support/catch.hpp"
 
+#include <cmath>
+
 using namespace mlsysim;
 using sample::law;
 
@@ -32,6 +34,27 @@ struct PagesAndBlocks {
     return {ceil(in.size), ceil(in.size / 10.0)};
   }
 };
+/// Whole pages that a side enters in a curved way, and a part without steps.
+struct PagesAndRest {
+  static constexpr LawInfo info{.id = "PagesAndRest", .equation = "", .source = ""};
+  template <class T> struct Inputs {
+    T side;
+    static constexpr auto fields() {
+      return rows(field(&Inputs::side, "side", "", "of what is stored").positive());
+    }
+  };
+  template <class T> struct Result {
+    T both, rest;
+    static constexpr auto fields() {
+      return rows(field(&Result::both, "both", "", "pages and rest"),
+                  field(&Result::rest, "rest", "", "rest"));
+    }
+  };
+  template <class T = double> static Result<T> solve(const Inputs<T>& in) {
+    const T rest = in.side * 3.0;
+    return {ceil(sqrt(in.side) * 10.0) + rest, rest};
+  }
+};
 }  // namespace
 
 TEST_CASE("the next step of a result is its own", "[tape]") {
@@ -53,6 +76,33 @@ TEST_CASE("a step farther than a thousand times the input is not followed", "[ta
   CHECK(followed.at(1, 0).change == 1.0);
   CHECK(left.at(1, 0).change == 0.0);
   CHECK(*left.at(1, 0).value() == 0.0);
+}
+
+TEST_CASE("steps that are only marked keep the slope between them", "[tape]") {
+  const LawEntry& entry = entry_of<PagesAndRest>();
+  const std::vector<double> at{3.1};
+  const auto found = gradient(entry, at), marked = gradient(entry, at, {}, {}, Steps::marked);
+  CHECK(found.at(0, 0).step != 0.0);
+  CHECK(marked.at(0, 0).slope == Slope::step);
+  CHECK(marked.at(0, 0).step == 0.0);
+  CHECK(marked.at(0, 0).right == 3.0);
+  CHECK_FALSE(marked.at(0, 0).value().has_value());
+  CHECK(marked.at(1, 0).slope == Slope::smooth);
+  CHECK(marked.at(1, 0).right == 3.0);
+  // At the edge of a page there is a jump on one side, which is looked at.
+  const auto edge = gradient(entry, std::vector<double>{2.56}, {}, {}, Steps::marked);
+  CHECK(edge.at(0, 0).change != 0.0);
+  // A count is followed all the same.
+  const std::size_t latency[] = {0};
+  const auto count = gradient(law(3), std::vector<double>{20, 24}, {}, latency, Steps::marked);
+  CHECK(count.at(0, 1).step == 1.0);
+}
+
+TEST_CASE("a step behind a curved path is found", "[tape]") {
+  // 10 sqrt(3.1) = 17.6: the next page begins behind 1.8^2.
+  const auto g = gradient(entry_of<PagesAndRest>(), std::vector<double>{3.1});
+  CHECK(g.at(0, 0).step == Approx(3.24 - 3.1).epsilon(1e-6));
+  CHECK(g.at(0, 0).change == Approx(1.0 + 3.0 * (3.24 - 3.1)).epsilon(1e-6));
 }
 
 TEST_CASE("a bound result depends on one side only, with elasticities of one", "[tape]") {

@@ -38,6 +38,7 @@ template <class T>
   p.seq_len = v.seq_len;
   p.output_tokens = v.output_tokens;
   p.cached_prefix_len = v.cached_prefix_len;
+  p.prompt_lengths = v.prompt_lengths;
   p.answer_lengths = v.answer_lengths;
   p.chunks = v.chunks;
   p.prefill_chunk_tokens = v.chunked_prefill

@@ -185,13 +185,15 @@ void queue_prompts(const InFlightProblem<T>& p, const Steady<T>& s, const typena
   const T apart = (mean_pass - step.block) / mean_pass;
   const Time<T> shorter = mean_pass * (1.0 + apart * apart * ((1.0 - often) / max(often, T{1e-12})));
   const Time<T> alike = select(load > held, shorter, two);
-  // By how much the pass under way is longer because long passes follow long ones.
+  // By how much the pass under way is longer because long passes follow long ones. Lengths that differ add
+  // the square of their deviation to the variance of the work that arrives.
+  const T& differ = p.prompt_lengths.cv;
   const Time<T> longer = max(apply<PassUnderWay, T>({.step = step.block,
                                                      .fixed = shared,
                                                      .prompt = out.prompt,
                                                      .load = held,
                                                      .mean_pass = mean_pass,
-                                                     .variation = p.arrival_variation})
+                                                     .variation = T(p.arrival_variation + differ * differ)})
                                      .around -
                                  alike,
                              Time<T>());
@@ -280,13 +282,13 @@ template <class T> struct PromptWorkers {
   /// A rate at which the wait is worth stating.
   [[nodiscard]] T calm(const T& rate) const { return min(rate, T(kFullest * most_rate())); }
   [[nodiscard]] T load(const T& rate) const { return rate * p.decode_replicas * slot.base() / takers; }
-  /// The line in front of them, of which a mean service is that of every prompt.
+  /// The line in front of them, of which a service is as long as its prompt.
   [[nodiscard]] QueueWait::Result<T> line(const T& rate) const {
     return apply<QueueWait, T>({.servers = takers,
                                 .utilization = clamp(load(rate), T{1e-9}, T{kFull}),
                                 .service_time = slot,
                                 .arrival_cv = T{1.0},
-                                .service_cv = T{0.0}});
+                                .service_cv = p.prompt_lengths.cv});
   }
   /// A prompt that comes while a step is under way waits for half of it.
   [[nodiscard]] Time<T> rest(const typename Steady<T>::Step& step, const T& in_flight) const {
@@ -301,14 +303,14 @@ template <class T> struct PromptWorkers {
             .prefill = own.kernels,
             .egress = transfer + step.decode_step_time * p.engine.lookahead};
   }
+  [[nodiscard]] static Time<T> wait_at(const QueueWait::Result<T>& line, const T& share) {
+    return apply<WaitQuantile, T>({max(line.wait_probability, T{1e-300}), line.wait_given, share}).wait;
+  }
   /// Waits in line that half, 90, 95 and 99 % of the requests stay below.
   [[nodiscard]] std::array<Time<T>, 4> waits(const T& rate) const {
     const auto wait = line(rate);
     std::array<Time<T>, 4> out;
-    constexpr std::array<double, 4> shares{0.5, 0.9, 0.95, 0.99};
-    for (std::size_t i = 0; i < shares.size(); ++i)
-      out[i] =
-          apply<WaitQuantile, T>({max(wait.wait_probability, T{1e-300}), wait.wait_given, T{shares[i]}}).wait;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = wait_at(wait, T{kKnownShares[i]});
     return out;
   }
 };
@@ -320,11 +322,13 @@ template <class T>
                                            const typename Steady<T>::Step& step, const T& running) {
   if (p.arrivals != ArrivalProcess::random) return {};
   const T least{1e-12};
-  return apply<TokenTimeSpread, T>({.added = max(step.itl - step.decode_step_time, Time<T>()),
+  return apply<TokenTimeSpread, T>({.itl = step.itl,
+                                    .decode_step_time = step.decode_step_time,
                                     .by_requests = max(step.device - s.emptiest(step.inflight), Time<T>()),
                                     .prompts_per_step = max(step.prompts, least),
                                     .steps = s.steps(),
-                                    .running = max(running, least)})
+                                    .running = max(running, least),
+                                    .variation = p.prompt_lengths.squares() * p.answer_lengths.squares()})
              .deviation /
          s.tokens_per_pass();
 }
@@ -422,16 +426,12 @@ template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T
     terms = workers.terms(step, came, running);
     const Time<T> fixed = terms.sum() - workers.line(came).wait_mean;
     quantiles = workers.waits(came);
-    for (auto& q : quantiles) q += fixed;
+    const auto beyond = s.own_beyond();
+    for (std::size_t i = 0; i < quantiles.size(); ++i) quantiles[i] += fixed + beyond[i];
   } else {
     const SpreadArrivals<T> arrivals = spread_arrivals(p, s, step, state.own, begun, running);
     terms = arrivals.terms;
-    quantiles = SpreadFirstToken<T>(step, arrivals).template quantiles<4>({0.5, 0.9, 0.95, 0.99});
-  }
-  if (v.prompt_lengths.differs) {
-    const auto factors = v.prompt_lengths.factors();
-    for (std::size_t i = 0; i < factors.size(); ++i)
-      quantiles[i] += s.one_pass_prompt(factors[i]) - s.one_pass_prompt(one);
+    quantiles = SpreadFirstToken<T>(step, arrivals, s.own_beyond()).quantiles(kKnownShares);
   }
   terms.queue += loop.wait;
   terms.report(out);
@@ -447,8 +447,8 @@ template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T
   steady.p99_token_gap =
       (step.decode_step_time + (slow - step.decode_step_time) * often) / s.tokens_per_pass();
   const Time<T> deviation = token_time_deviation(p, s, step, running);
-  steady.p90_itl = out.itl + deviation * kNinety;
-  steady.p99_itl = out.itl + deviation * kNinetyNine;
+  steady.p90_itl = apply<TokenTimeQuantile, T>({out.itl, deviation, T{kNinety}}).time;
+  steady.p99_itl = apply<TokenTimeQuantile, T>({out.itl, deviation, T{kNinetyNine}}).time;
   const Time<T> answer = out.itl * (p.output_tokens - 1.0);
   out.request_latency = out.ttft + answer;
   steady.p99_request_latency = steady.p99_ttft + answer;

@@ -21,6 +21,7 @@
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
 #include <mlsysim/specs/system.hpp>
+#include <mlsysim/specs/traffic_law.hpp>
 #include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/specs/workload.hpp>
 #include <mlsysim/units/unit.hpp>
@@ -59,6 +60,8 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
     std::optional<double> concurrency{}, max_batch_size{}, num_requests{};
     bool equal_lengths = false;
     double balanced_replicas = 1, scheduler_steps = 1;
+    std::optional<double> seq_len_cv{}, output_tokens_cv{};
+    std::optional<TrafficLaw> seq_len_law{}, output_tokens_law{};
     const ServingEngine* engine = nullptr;
     double cached_prefix_len = 0;
     std::optional<double> prefill_chunk_tokens{};
@@ -122,7 +125,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
                    .counted()
                    .defaulted("1"),
                field(&I::cached_prefix_len, key::cached_prefix_len).defaulted("nothing cached")),
-          pass_rows<I>(), engine_rows<I>(), launch_rows<I>(),
+          length_rows<I>(), pass_rows<I>(), engine_rows<I>(), launch_rows<I>(),
           rows(field(&I::kv_share, "kv_share", "", "share of the free memory that the cache may take")
                    .within(0.01, 1)
                    .defaulted("the rule of the engine, else zoo/catalogue.yaml")),
