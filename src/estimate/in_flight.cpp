@@ -87,13 +87,16 @@ void report_workers(const Workers& w, const Steady::Step& step, double rate, dou
   const auto waits = w.waits(rate);
   terms.report(out);
   const auto beyond = w.s.own_beyond();
-  report_quantiles(fixed + waits[0] + beyond[0], fixed + waits[3] + beyond[3], terms, out);
+  const auto at = [&](double share, Time<> wait) {
+    return beyond ? detail::with_own(terms.sum(), fixed + wait, detail::beyond_at(*beyond, share))
+                  : fixed + wait;
+  };
+  report_quantiles(at(0.5, waits[0]), at(0.99, waits[3]), terms, out);
   if (!w.p.has_target_ttft) return;
   const Time<> spare = w.p.target_ttft - fixed;
-  if (w.p.prompt_lengths.differs)
-    out.slo_attainment = detail::share_within(spare, 1 - 1e-12, [&](double share) {
-      return Workers::wait_at(line, share) + detail::beyond_at(beyond, share);
-    });
+  if (beyond)
+    out.slo_attainment = detail::share_within(
+        w.p.target_ttft, 1 - 1e-12, [&](double share) { return at(share, Workers::wait_at(line, share)); });
   else
     out.slo_attainment =
         spare < Time<>()

@@ -26,8 +26,12 @@ class Differ {
 
   /// Runs follow in which only these inputs move, and only these results are read.
   void keep(std::span<const std::size_t> inputs, std::span<const std::size_t> results) {
-    std::vector<std::optional<double>> fixed(in_.begin(), in_.end());
-    for (const std::size_t i : inputs) fixed[i].reset();
+    // What does not move pays for being folded where there are several runs.
+    std::vector<std::optional<double>> fixed;
+    if (inputs.size() > kSeeds) {
+      fixed.assign(in_.begin(), in_.end());
+      for (const std::size_t i : inputs) fixed[i].reset();
+    }
     results_ = results;
     tape_ = reduced(law_.tape(), {.fixed = fixed, .results = results});
     tangents_.emplace(tape_);
@@ -190,8 +194,8 @@ std::vector<std::size_t> kinked_inputs(std::span<const Differ::Run> runs) {
 /// rough for one of the results, unless by steps that are only to be marked.
 std::vector<std::size_t> smooth_gradient(const LawEntry& law, std::span<const std::size_t> wanted,
                                          std::span<const std::size_t> results, Steps steps, Gradient& g) {
-  Slopes slopes(law.tape());
-  slopes.run(g.in);
+  Slopes slopes(law.tape(), results);
+  slopes.run(g.in, wanted);
   std::vector<bool> rough(g.in.size());
   for (const std::size_t r : results) {
     slopes.reverse(r);

@@ -78,18 +78,9 @@ class Replay {
   std::vector<std::uint32_t> loops_;
 };
 
-/// Which nodes these hang on.
-std::vector<std::uint8_t> live_nodes(const Recording& r, std::span<const std::uint32_t> outputs) {
-  std::vector<std::uint8_t> live(r.nodes.size());
-  for (const auto o : outputs) live[o] = 1;
-  for (std::size_t n = r.nodes.size(); n-- > 0;)
-    if (live[n] != 0) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { live[o] = 1; });
-  return live;
-}
-
 /// Copies a recording without the nodes that none of `outputs` depends on. Inputs stay.
 Recording compacted(const Recording& r, std::span<const std::uint32_t> outputs) {
-  const auto live = live_nodes(r, outputs);
+  const auto live = detail::live_nodes(r, outputs);
   detail::Transplant out(r);
   for (std::size_t n = 0; n < r.nodes.size(); ++n) {
     if (r.nodes[n].op == TapeOp::input)
@@ -148,7 +139,7 @@ Tape reduced(const Tape& tape, const TapeReduction& known) {
     if (fixed && !box.empty()) box[i] = Interval(*known.fixed[i]);
   }
   // Nodes that are not needed are not visited.
-  const auto live = live_nodes(r, wanted);
+  const auto live = detail::live_nodes(r, wanted);
   Replay now(r);
   std::vector<Interval> range(box.empty() ? 0 : r.nodes.size());
   for (std::size_t n = 0; n < r.nodes.size(); ++n) {

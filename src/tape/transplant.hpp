@@ -1,11 +1,23 @@
 #pragma once
-// Copies nodes of a recording into another one.
+// Copies nodes of a recording into another one, and tells which are needed.
 
 #include <mlsysim/scalars/recorder.hpp>
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 namespace mlsysim::detail {
+
+/// Which nodes these depend on.
+[[nodiscard]] inline std::vector<std::uint8_t> live_nodes(const Recording& r,
+                                                          std::span<const std::uint32_t> outputs) {
+  std::vector<std::uint8_t> live(r.nodes.size());
+  for (const auto o : outputs) live[o] = 1;
+  for (std::size_t n = r.nodes.size(); n-- > 0;)
+    if (live[n] != 0) for_each_operand(r, r.nodes[n], [&](std::uint32_t o) { live[o] = 1; });
+  return live;
+}
 
 /// A recording built from nodes of another. The operands of a node are copied, or made inputs, before the
 /// node.

@@ -346,11 +346,17 @@ class Steady:
         host = (self.with_host(mean, min(1.0, requests)) - mean) * self.chunks
         return SimpleNamespace(kernels=total - launches, host=launches + host)
 
-    def beyond(self, share):
-        """What the own prompt takes beyond one of the mean length: who is late in line has a long prompt. Known at four
-        shares; between them linear in the logarithm of the share above."""
+    def with_own(self, mean, quantile, share):
+        """A quantile with the own prompt, which does not depend on the line: what exceeds the means adds in squares."""
         if not self.prompts.differ:
-            return 0.0
+            return quantile
+        parts = (quantile - mean, self.beyond(share))
+        square = sum(x * abs(x) for x in parts)
+        return mean + math.copysign(math.sqrt(abs(square)), square)
+
+    def beyond(self, share):
+        """What the own prompt takes beyond one of the mean length. Known at four shares; between them linear in the
+        logarithm of the share above."""
         known = (0.5, 0.9, 0.95, 0.99)
         extra = [self.one_pass(self.s.seq_len * self.prompts.factor(q)) - self.one_pass(self.s.seq_len) for q in known]
         at = [-math.log(1 - q) for q in known]
@@ -394,7 +400,8 @@ def first_token(s, engine, steady, step, rate, running, out, at_once):
         told = lambda t: queueing.first_token_by(t, step, a, late)  # noqa: E731
         longest = late + a.own + a.each * a.crowd + step.mixed_step_time + step.block
         queue_by = lambda q: a.wait / a.queued * max(0.0, math.log(a.queued / (1 - q))) if a.wait > 0 else 0.0  # noqa: E731
-        at = lambda q: queueing.quantile(told, q, late, longest) + queue_by(q) + steady.beyond(q)  # noqa: E731
+        line = lambda q: queueing.quantile(told, q, late, longest) + queue_by(q)  # noqa: E731
+        at = lambda q: steady.with_own(mean, line(q), q)  # noqa: E731
         out["p50_ttft"], out["p99_ttft"] = at(0.5), at(0.99)
         if s.target_ttft and a.wait <= 0 and not steady.prompts.differ:
             out["slo_attainment"] = told(s.target_ttft)
@@ -451,7 +458,7 @@ def separate_first_token(s, engine, steady, passes, step, rate, running, out, pr
         + engine["request_time"]
     )
     out["ttft"] = fixed + line.wait_mean
-    at = lambda q: fixed + queueing.wait_quantile(line, q) + steady.beyond(q)  # noqa: E731
+    at = lambda q: steady.with_own(fixed + line.wait_mean, fixed + queueing.wait_quantile(line, q), q)  # noqa: E731
     out["p50_ttft"], out["p99_ttft"] = at(0.5), at(0.99)
     shown = step.decode_step_time * engine.get("lookahead", 0)
     owe(out, own, engine["request_time"], out["kv_transfer_time"] + shown)

@@ -49,7 +49,7 @@ def arrivals_of(s, engine, steady, step, rate, running):
     if not s.arrival_rate or s.prefill_replicas:
         crowd = (1 - step.prompt_passes) * min(1.0, rate * two) if busy > 0 else 0.0  # others must be there
         own = step.mixed_step_time * steady.chunks
-        return SimpleNamespace(busy=busy, two=two, own=own, each=step.mixed_step_time, crowd=crowd, wait=0.0, queued=0.0,
+        return SimpleNamespace(busy=busy, two=two, own=own, each=step.mixed_step_time, crowd=crowd, among=crowd, wait=0.0, queued=0.0,
                                rest=0.5 * busy * two)
     # Prompts that came in a pass join the next one, so that long passes follow long ones: second moment of
     # t = fixed + N prompt, where N has the mean rate t (M/D/1 with vacations where a pass takes one).
@@ -79,30 +79,31 @@ def arrivals_of(s, engine, steady, step, rate, running):
         own=fixed + each,
         each=each,
         crowd=beside * two,
+        among=beside * step.mixed_step_time,
         wait=full + longer * (0.5 * busy + beside * each),
         queued=min(0.95, max(1e-12, taken * step.prompt_passes * step.mixed_step_time / step.mean_pass)),
         rest=(0.5 * busy + each * beside / together) * (two + longer) + full,
     )
 
 
-def rest_by(t, step, busy):
-    """Share of the arrivals that wait no longer than `t` for the pass under way: residual life of a mixture
-    of two kinds of passes (kleinrock1975queueing, section 5.2)."""
-    if t < 0:
-        return 0.0
-    share = step.prompt_passes
-    under_way = (1 - share) * max(0.0, step.block - t) + share * max(0.0, step.mixed_step_time - t)
-    return 1 - busy * under_way / step.mean_pass
-
-
 def first_token_by(t, step, a, late):
-    """Share of the requests that have their first token by `t`: the others that share the own pass are a fixed number
-    and k, Poisson with a mean of at most 1."""
-    random = min(1.0, a.crowd)
-    total, weight = 0.0, math.exp(-random)
-    for k in range(60):
-        total += weight * rest_by(t - late - a.own - a.each * (a.crowd - random + k), step, a.busy)
-        weight *= random / (k + 1)
+    """Share of the requests that have their first token by `t`. Those that come in a pass with prompts, which is long, and
+    all others wait for the rest of theirs (residual life, kleinrock1975queueing, section 5.2). The others that share the own
+    pass are a fixed number and k, Poisson with a mean of at most 1; after a long pass they are more."""
+    in_pass, share = a.busy / step.mean_pass, step.prompt_passes
+    among = in_pass * share * step.mixed_step_time
+    others = max(0.0, (a.crowd - among * a.among) / max(1 - among, 1e-12))
+    total = 0.0
+    for part, rate, length, crowd in (
+        (among, in_pass * share, step.mixed_step_time, a.among),
+        (1 - among, in_pass * (1 - share), step.block, others),
+    ):
+        random = min(1.0, crowd)
+        weight = math.exp(-random)
+        for k in range(60):
+            left = t - late - a.own - a.each * (crowd - random + k)
+            total += weight * (part - rate * max(0.0, length - left)) if left >= 0 else 0.0
+            weight *= random / (k + 1)
     return min(1.0, total)
 
 

@@ -1,16 +1,17 @@
 #pragma once
 /// Lengths of requests that differ: what they are at the percentiles of times, over their mean.
 ///
-///     ttft (quantile)      += prefill(length (quantile)) - prefill(mean length)
+///     ttft (quantile)       = ttft + sqrt((quantile - ttft)^2 + (prefill(length) - prefill(mean length))^2)
 ///     p99_itl deviation^2  *= (1 + cv^2 of prompts) (1 + cv^2 of answers) in the part that prompts add
 ///     p99_request_latency   = request_latency + sqrt((p99_ttft - ttft)^2 + (answer (0.99) - answer)^2)
 ///     variance of arriving work = variance of arrivals + cv^2, over its mean
 ///     held by a request     = seq_len + (output_tokens (1 + cv^2) + 1) / 2
 ///
-/// answer: time from the first token to the last [s]. cv: standard deviation over mean. Prompts and answers
-/// are independent. A request that is late in line is taken to have a long prompt. Means of latency are those
-/// of mean lengths, but for the wait behind prompts that arrive at random and for the cache: at a random
-/// moment long ones are under way.
+/// answer: time from the first token to the last [s]. cv: standard deviation over mean. Prompts, answers and
+/// the line before a prompt are independent; differences keep their signs. Means of latency are those of mean
+/// lengths, but for the wait behind random arrivals and for the cache: at a random moment long ones are
+/// there.
+///
 /// Example: answers of 100 tokens, exponential: 99 % are below 461. At 20 ms per token and a TTFT of 0.2 s
 /// (99 %: 0.5 s), the mean is 2.18 s, and 99 % of the requests are below 9.40 s.
 

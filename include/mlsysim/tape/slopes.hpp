@@ -8,6 +8,8 @@
 /// An input is `rough` where this slope is not enough. Causes are a tie of `min`, `max`, `abs` or a
 /// condition, a ceil, a floor, a loop and an infinite slope. `Tangents` then gives both sides. Where ceil and
 /// floor are the only causes and none is at its edge (`only_steps`), the slope is that between two steps.
+/// Operands of a tie that move alike are none: the sweep forwards also carries the derivative along one
+/// direction, in which no two inputs move alike.
 /// Example: a b + 1 at a = 3, b = 4: value 13, partials 4 and 3.
 
 #include <mlsysim/tape/tape.hpp>
@@ -21,13 +23,16 @@ namespace mlsysim {
 /// Sweeps a tape; holds the workspace. The tape must outlive it. Not thread-safe.
 class Slopes {
  public:
-  explicit Slopes(const Tape& tape);
+  /// @param results those that are asked for, all by default: nodes that none of them needs are not visited
+  explicit Slopes(const Tape& tape, std::span<const std::size_t> results = {});
 
-  /// Values at a point, which must live until the last `reverse`.
-  void run(std::span<const double> in);
+  /// Values at a point.
+  /// @param moving inputs whose slopes are asked for, all by default; what the others do is no tie and no
+  /// step
+  void run(std::span<const double> in, std::span<const std::size_t> moving = {});
   [[nodiscard]] double value(std::size_t result) const { return values_[tape_->output(result)]; }
 
-  /// Slopes of one result by all inputs at the point of the last `run`.
+  /// Slopes of one result by the moving inputs at the point of the last `run`.
   void reverse(std::size_t result);
   [[nodiscard]] double partial(std::size_t input) const { return partials_[input]; }
   /// Whether the slope by this input is not enough.
@@ -43,6 +48,9 @@ class Slopes {
     kAsked = 4   ///< a condition that something depends on
   };
   static constexpr std::uint8_t kRough = kTied | kSteps;
+  void push(std::size_t n, std::span<const double> in);
+  [[nodiscard]] double tangent_of(std::size_t n) const;
+  [[nodiscard]] bool move_alike(std::uint32_t a, std::uint32_t b) const;
   void pull(std::size_t n);
   void pass(std::size_t n, std::uint32_t operand, double slope);
   void pass_both(std::size_t n, double value);
@@ -51,7 +59,9 @@ class Slopes {
   void mark(std::uint32_t node, Mark m) { marks_[node] = static_cast<std::uint8_t>(marks_[node] | m); }
 
   const Tape* tape_;
-  std::vector<double> values_, adjoints_, partials_;
+  std::vector<std::uint32_t> live_;  ///< nodes that the results need, in order
+  std::vector<double> values_, tangents_, adjoints_, partials_;
+  std::vector<std::uint8_t> moves_;  ///< whether a moving input reaches the node
   std::vector<std::uint8_t> marks_, rough_inputs_;
 };
 

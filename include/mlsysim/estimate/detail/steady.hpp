@@ -153,13 +153,14 @@ template <class T>
 /// The first token of requests that arrive spread over the steps.
 template <class T> struct SpreadArrivals {
   FirstTokenTerms<T> terms;
-  T busy{0.0};        ///< probability that a pass is under way
-  Time<T> own, late;  ///< passes of the own prompt, and what comes after them
-  T crowd{0.0};       ///< further prompts of the own pass, mean
-  Time<T> prompt;     ///< what each of them adds
-  T queued{0.0};      ///< share of the time that passes with prompts take
-  Time<T> wait;       ///< what longer passes and full ones add for those that come in them, mean of all
-  Time<T> rest;       ///< before the own pass; who waits for a slot gets it where a pass ends
+  T busy{0.0};                     ///< probability that a pass is under way
+  Time<T> own, late;               ///< passes of the own prompt, and what comes after them
+  T crowd{0.0};                    ///< further prompts of the own pass, mean
+  std::optional<T> crowd_among{};  ///< the same after a pass with prompts, where it differs
+  Time<T> prompt;                  ///< what each of them adds
+  T queued{0.0};                   ///< share of the time that passes with prompts take
+  Time<T> wait;  ///< what longer passes and full ones add for those that come in them, mean of all
+  Time<T> rest;  ///< before the own pass; who waits for a slot gets it where a pass ends
 };
 
 /// Prompts that arrive at random: those before and beside the own one, passes that are long because the ones
@@ -209,6 +210,7 @@ void queue_prompts(const InFlightProblem<T>& p, const Steady<T>& s, const typena
   out.queued =
       clamp(T(taken * step.prompt_passes * (step.mixed_step_time / step.mean_pass())), T{0.0}, T{kFullest});
   out.crowd = beside * two.base();
+  out.crowd_among = beside * step.mixed_step_time.base();
   out.wait = full + longer * (0.5 * out.busy) + out.prompt * (beside * longer.base());
   out.rest =
       full + (two + longer) * (0.5 * out.busy) + out.prompt * (beside * (two + longer).base() / together);
@@ -426,8 +428,10 @@ template <class T> void set_times(const SteadyState<T>& state, ServingEstimate<T
     terms = workers.terms(step, came, running);
     const Time<T> fixed = terms.sum() - workers.line(came).wait_mean;
     quantiles = workers.waits(came);
-    const auto beyond = s.own_beyond();
-    for (std::size_t i = 0; i < quantiles.size(); ++i) quantiles[i] += fixed + beyond[i];
+    for (auto& q : quantiles) q += fixed;
+    if (const auto beyond = s.own_beyond())
+      for (std::size_t i = 0; i < quantiles.size(); ++i)
+        quantiles[i] = with_own(terms.sum(), quantiles[i], (*beyond)[i]);
   } else {
     const SpreadArrivals<T> arrivals = spread_arrivals(p, s, step, state.own, begun, running);
     terms = arrivals.terms;

@@ -170,10 +170,11 @@ template <class T = double> class Steady {
             now = max(T(length - p_.cached_prefix_len), T{1.0});
     return prompt_of(prompt_ranks(), now, T(p_.cached_prefix_len + now)).total;
   }
-  /// What the own prompt of those that 50, 90, 95 and 99 % stay below takes beyond one of the mean length.
-  [[nodiscard]] std::array<Time<T>, 4> own_beyond() const {
+  /// What the own prompt of those that 50, 90, 95 and 99 % stay below takes beyond one of the mean length;
+  /// none where all have it.
+  [[nodiscard]] std::optional<std::array<Time<T>, 4>> own_beyond() const {
+    if (!p_.prompt_lengths.differs) return std::nullopt;
     std::array<Time<T>, 4> out;
-    if (!p_.prompt_lengths.differs) return out;
     const Time<T> mean = one_pass_prompt(T{1.0});
     const auto factors = p_.prompt_lengths.factors();
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = one_pass_prompt(factors[i]) - mean;
