@@ -84,14 +84,14 @@ class Browser:
             raise AssertionError(got["exceptionDetails"].get("exception", {}).get("description", got["exceptionDetails"]["text"]))
         return got["result"].get("value")
 
-    def processor(self, expression):
-        """Milliseconds of the processor that an expression takes of the page's thread, whatever else runs on the machine."""
+    def processor(self, statements):
+        """Milliseconds of the processor that statements take of the page's thread, whatever else runs on the machine."""
         def now():
             return next(m["value"] for m in self.call("Performance.getMetrics")["metrics"] if m["name"] == "TaskDuration")
 
         self.call("Performance.enable", timeDomain="threadTicks")
         before = now()
-        self.run(expression)
+        self.run(f"(() => {{ {statements} }})()")  # without a function the last value would be sent
         return 1e3 * (now() - before)
 
     def screen(self, file):

@@ -1,4 +1,4 @@
-"""Every number of the explorer is that of the program, bit for bit, also where figures were moved."""
+"""Every number of the explorer is that of the program, bit for bit, also where figures were moved, and that of columns is that of each point."""
 
 import json
 import pathlib
@@ -18,7 +18,11 @@ const fs = require("fs");
 const { Program } = require(process.argv[1]);
 const data = JSON.parse(fs.readFileSync(process.argv[2], "utf8").replace(/^const MLSYSIM = /, "").replace(/;\\n$/, ""));
 const changes = JSON.parse(process.argv[3]), out = {};
-for (const [key, json] of Object.entries(data.programs)) { const p = new Program(json); out[key] = p.answer(p.point(changes)); }
+for (const [key, json] of Object.entries(data.programs)) {
+  const p = new Program(json), point = p.point(changes), names = [...p.results.keys()], batches = Float64Array.of(1, 7, 300), many = p.columns(point, { batch_size: batches }, names);
+  out[key] = p.answer(point);
+  batches.forEach((batch_size, i) => { const one = p.answer(p.point({ ...changes, batch_size })); for (const name of names) if (!Object.is(one[name], many[name][i])) throw new Error(`${key} ${name}: ${one[name]}, and ${many[name][i]} in a column`); });
+}
 process.stdout.write(JSON.stringify(out));
 """
 CASES = [({}, []), ({"batch_size": 16, "seq_len": 4096}, ["--batch-size", "16", "--seq-len", "4096"]),
