@@ -57,6 +57,9 @@ def said_inputs(page, program, folder):
     page.wait("document.documentElement.dataset.ready === 'yes'")
     words = ["Llama3_8B", "RTX4090", "--accelerators", "1", "--weight-format", "int4"]
     assert itl(page) == itl_of(program, folder, words) < plain and "o.weight_format=int4" in page.run("location.hash")
+    formats = json.loads(subprocess.run([program, "eval", *words, "-o", "json"], capture_output=True, text=True, check=False).stdout)["assumptions"]
+    precision = next(each["value"] for each in formats if each["name"] == "precision")
+    assert page.run("document.querySelector('#option-precision option').textContent").endswith(precision)  # the default says which format it is
     open_groups(page)
     type_into(page, "option-power_cap", "250 W")
     assert itl(page) == itl_of(program, folder, [*words, "--power-cap", "250 W"]) and page.run("document.querySelector('[data-name=power_cap]') !== null")

@@ -1,6 +1,6 @@
 // After a choice: programs of both machines, then everything that is seen.
 
-import { have, live, own, planned, unrecorded } from "./core";
+import { have, live, own, planned, readAssumed, unrecorded } from "./core";
 import { ASKED } from "./numbers";
 import { Program } from "./program";
 import { MODES, program, state, update } from "./state";
@@ -44,5 +44,8 @@ async function answered() {
   if (p instanceof Program) for (const name of Object.keys(state.changes)) if (!p.place.has(name)) delete state.changes[name];
   if (p instanceof Program && !p.results.has(state.of)) state.of = ASKED[state.mode].main;
   if (p instanceof Program && !p.place.has(state.along)) state.along = "batch_size";
+  update();
+  if (!live || more) return;
+  await readAssumed();
   update();
 }

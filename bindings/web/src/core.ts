@@ -249,6 +249,14 @@ export async function subject(machine: string, before: string[] = []): Promise<S
   const t = await targets(state.model, machine, as?.file);
   return "refused" in t ? t : { words: [...t.words, ...before, ...optionWords(machine)] };
 }
+/** What the core takes by itself where nothing is said, by the names of inputs. */
+export const assumed = new Map<string, string>();
+export async function readAssumed() {
+  const t = await targets(state.model, state.machine), answer = "refused" in t ? undefined : await command("eval", ...t.words, ...optionWords(state.machine), "-o", "json");
+  assumed.clear();
+  const said = answer?.text ? (JSON.parse(answer.text) as { assumptions?: { name: string; value: string }[] }).assumptions ?? [] : [];
+  for (const { name, value } of said) assumed.set(name, value);
+}
 /** Whether the core answers, but with code that is no program, so that nothing can be replayed here. */
 export const unrecorded = (words: Program | string | undefined) => typeof words === "string" && (words.includes("nothing to export") || words.includes("has no result"));
 /** The options alone, for texts to take along. */

@@ -4,7 +4,7 @@ import type { ComponentChild } from "preact";
 import { useState } from "preact/hooks";
 import { narrow } from "./charts";
 import { chosen } from "./choose";
-import { live } from "./core";
+import { assumed, live } from "./core";
 import { inputsOf, isInput, type PlanInput } from "./inputs";
 import { pretty, type Solved, unitWords, written } from "./numbers";
 import { cap, Choice } from "./parts";
@@ -23,7 +23,7 @@ const isOf = (list: string[]) => ({ name }: { name: string }) => list.some((each
 /** What a user can change: inputs of a plan, and the values of a machine that are chosen with it. */
 export const changeable = (input: Input) => isInput(input.name) || isOf(MACHINE)(input);
 /** The first name of a choice stands for what the core takes by itself. */
-const AS_IT_IS = { name: "", label: "default" };
+const asItIs = (name: string) => ({ name: "", label: ["default", ...(assumed.has(name) ? [assumed.get(name)] : [])].join(": ") });
 const STEPS = 16, REACH = 64;  // of a slider: sixteen steps are a factor of two
 const SHARES = 100, COUNTS = 8 * STEPS;
 
@@ -73,9 +73,9 @@ function say(name: string, text: string) {
 function Option({ input, now }: { input: PlanInput; now: string }) {
   const value = state.options[input.name] ?? "", title = `${input.name}: ${input.about}`;
   if (input.kind === "choice")
-    return <Choice id={`option-${input.name}`} label={input.label} title={title} value={value} names={[AS_IT_IS, ...input.names]} choose={(v) => say(input.name, v)} />;
+    return <Choice id={`option-${input.name}`} label={input.label} title={title} value={value} names={[asItIs(input.name), ...input.names]} choose={(v) => say(input.name, v)} />;
   return (
-    <label class="field" title={title}><span>{cap(input.label)}</span><input id={`option-${input.name}`} type="text" value={value} placeholder={now || unitWords(input.unit) || AS_IT_IS.label}
+    <label class="field" title={title}><span>{cap(input.label)}</span><input id={`option-${input.name}`} type="text" value={value} placeholder={now || assumed.get(input.name) || unitWords(input.unit) || asItIs(input.name).label}
       onChange={(e) => say(input.name, e.currentTarget.value.trim())} /></label>
   );
 }
