@@ -256,8 +256,9 @@ void ResolvedScenario::settle_machine(Notes& notes) {
     if (asked_.intra_node_bw) node_->intra_node_bandwidth = asked_.intra_node_bw;
     if (asked_.nics_per_node) node_->nics_per_node = asked_.nics_per_node;
     own_fleet_ = std::make_shared<Fleet>();
-    own_fleet_->name = counts.devices > 1 ? fmt::format("{} x {}", counts.devices, asked_.hardware->name)
-                                          : asked_.hardware->name;
+    own_fleet_->name =
+        devices_name(*asked_.hardware, counts.devices,
+                     asked_.node_count ? std::optional(counts.per_node) : asked_.accelerators_per_node);
     own_fleet_->node = node_.get();
     own_fleet_->count = counts.nodes;
     if (asked_.fabric_bandwidth) {

@@ -53,12 +53,6 @@ template <class T> const T* only_or_null(const Zoo& zoo) {
   return all.size() == 1 ? all.front() : nullptr;
 }
 
-/// Devices that an entry stands for: one, or those of a rack.
-double devices_in(const HardwareNode& device) {
-  return device.part == nullptr ? 1
-                                : device.accelerator_count / std::max(1.0, device.part->accelerator_count);
-}
-
 /// The machine of a device; a rack is the devices in it.
 Machine opened(const HardwareNode* device, double times = 1) {
   if (device->part == nullptr) return {.device = device, .times = times};

@@ -8,10 +8,19 @@
 #include <mlsysim/specs/system_extra.hpp>
 #include <mlsysim/timing/fidelity_model.hpp>
 
+#include <optional>
+#include <string>
+
 namespace mlsysim {
 
 /// The node of the zoo that is marked as reference of this device. Null where there is none.
 [[nodiscard]] const Node* reference_node(const HardwareNode& hardware);
+/// Devices that an entry stands for: one, or those of a rack.
+[[nodiscard]] double devices_in(const HardwareNode& entry);
+/// What so many of a device are called: racks that they fill, by the name of the zoo, or their number.
+/// @param per_node devices of a node, where somebody states them: nodes of another size make no rack
+[[nodiscard]] std::string devices_name(const HardwareNode& hardware, double devices,
+                                       std::optional<double> per_node);
 /// The node for `devices` devices. The choice is noted.
 ///
 /// Trays of one scale-up domain hold equal parts: six GB200 are two trays of three.

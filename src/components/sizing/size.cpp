@@ -260,13 +260,8 @@ Outcome<SizeAnswer> size_serving(const SizeQuestion& q) {
 }  // namespace
 
 std::string machine_name(const Scenario& s) {
-  if (s.fleet != nullptr) return s.fleet->name;
-  if (!s.accelerators) return s.hardware->name;
-  for (const auto* rack : standard_zoo().all<HardwareNode>())
-    if (rack->part != nullptr && rack->part->name == s.hardware->name &&
-        rack->accelerator_count == *s.accelerators * rack->part->accelerator_count)
-      return rack->name;
-  return fmt::format("{:g} x {}", *s.accelerators, s.hardware->name);
+  return s.fleet != nullptr ? s.fleet->name
+                            : devices_name(*s.hardware, s.accelerators.value_or(1), s.accelerators_per_node);
 }
 
 std::string SizedPlan::degrees() const {

@@ -36,10 +36,33 @@ void say(const Node& node, double devices, TextRef why, Notes& notes) {
 
 }  // namespace
 
+double devices_in(const HardwareNode& entry) {
+  return entry.part == nullptr ? 1 : entry.accelerator_count / std::max(1.0, entry.part->accelerator_count);
+}
+
 const Node* reference_node(const HardwareNode& hardware) {
   for (const Node* node : standard_zoo().all<Node>())
     if (node->reference && node->accelerator->name == hardware.name) return node;
   return nullptr;
+}
+
+std::string devices_name(const HardwareNode& hardware, double devices, std::optional<double> per_node) {
+  const auto counted = [](double count, const std::string& name) {
+    return count > 1 ? fmt::format("{:g} x {}", count, name) : name;
+  };
+  // A rack is the domain of its links, or one node: most devices have neither, and their entries are not
+  // read.
+  const Node* reference = devices > kUsual ? reference_node(hardware) : nullptr;
+  const double domain =
+      reference != nullptr ? reference->domain_accelerators.value_or(0) : per_node.value_or(0);
+  if (domain > kUsual && std::fmod(devices, domain) == 0)
+    for (const auto* rack : standard_zoo().all<HardwareNode>()) {
+      if (rack->part == nullptr || rack->part->name != hardware.name) continue;
+      const double held = devices_in(*rack);
+      if (std::fmod(devices, held) == 0 && per_node.value_or(held) == held)
+        return counted(devices / held, rack->name);
+    }
+  return counted(devices, hardware.name);
 }
 
 Node shipped_node(const HardwareNode& hardware, double devices, Notes& notes) {

@@ -82,3 +82,14 @@ TEST_CASE("a network is that of its fleet", "[catalogue]") {
   const Fleet one{.name = "one", .node = fleet.node, .count = 1, .fabric = fleet.fabric};
   CHECK_THROWS_AS(TopologyModel{}.solve({.fleet = &one}), DomainError);
 }
+
+TEST_CASE("devices that fill racks are called by the racks", "[resolvers]") {
+  const auto& gb200 = standard_zoo().at<HardwareNode>("GB200");
+  CHECK(devices_in(standard_zoo().at<HardwareNode>("GB200_NVL72")) == 72);
+  CHECK(devices_name(gb200, 72, {}) == "GB200_NVL72");
+  CHECK(devices_name(gb200, 144, {}) == "2 x GB200_NVL72");
+  CHECK(devices_name(gb200, 36, {}) == "36 x GB200");
+  CHECK(devices_name(gb200, 72, 8) == "72 x GB200");
+  CHECK(devices_name(gb200, 1, {}) == "GB200");
+  CHECK(devices_name(standard_zoo().at<HardwareNode>("H100"), 72, {}) == "72 x H100");
+}
