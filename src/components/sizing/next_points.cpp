@@ -4,6 +4,7 @@
 
 #include <mlsysim/engine/explain.hpp>
 #include <mlsysim/engine/requests.hpp>
+#include <mlsysim/intervals/model_error.hpp>
 #include <mlsysim/sizing/report.hpp>
 #include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/timing/stored_formats.hpp>

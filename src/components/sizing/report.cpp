@@ -241,20 +241,31 @@ std::vector<std::string> changes_of(const DecideAnswer& a) {
 
 Table options_table(const DecideAnswer& a) {
   Table t{.schema = "mlsysim/decision@1", .title = "machines", .columns = {}, .rows = {}, .footer = {}};
-  t.columns = {{"machine"}, {"feasible"}, {"meets limits"},      {"priced"}, {"devices"}, {"interval"},
-               {"plan"},    {"cost", ""}, {"against the choice"}};
+  const bool run =
+      std::ranges::any_of(a.options, [](const auto& o) { return o.size && trains(o.size->best); });
+  t.columns = {{"machine"}, {"feasible"}, {"meets limits"}, {"priced"}, {"devices"}, {"interval"}, {"plan"}};
+  for (const auto* time : run ? std::vector{"run"} : std::vector{"first token", "per token"})
+    t.columns.push_back({time});
+  t.columns.insert(t.columns.end(), {{"cost", ""}, {"against the choice"}});
   for (const auto& o : a.options) {
     if (!o.meets_limits()) {
-      t.rows.push_back({o.machine, o.fits ? "yes" : "no", "no", "", "", "", o.why_not, "", ""});
+      t.rows.push_back({o.machine, o.fits ? "yes" : "no", "no", "", "", "", o.why_not});
+      t.rows.back().resize(t.columns.size(), "");
       continue;
     }
     const auto& s = *o.size;
-    t.rows.push_back(
-        {o.machine, "yes", "yes", s.best.cost ? "yes" : "no", s.best.devices,
-         std::isfinite(s.upper) ? fmt::format("{:.4g} to {:.4g}", s.lower, s.upper)
-                                : fmt::format("{:.4g} or more", s.lower),
-         s.best.degrees(),
-         s.best.cost ? fmt::format("{} USD/h", money(s.best.cost->in(unit::USD / unit::h))) : "unknown",
+    t.rows.push_back({o.machine, "yes", "yes", s.best.cost ? "yes" : "no", s.best.devices,
+                      std::isfinite(s.upper) ? fmt::format("{:.4g} to {:.4g}", s.lower, s.upper)
+                                             : fmt::format("{:.4g} or more", s.lower),
+                      s.best.degrees()});
+    auto& row = t.rows.back();
+    if (run)
+      row.emplace_back(shown(s.best.training_time));
+    else
+      row.insert(row.end(), {shown(s.best.ttft), shown(s.best.itl)});
+    row.insert(
+        row.end(),
+        {s.best.cost ? fmt::format("{} USD/h", money(s.best.cost->in(unit::USD / unit::h))) : "unknown",
          &o == &a.options.front() ? std::string("the choice")
                                   : against(o, a.options.front(), a.level) +
                                         (o.apart || !o.compared ? "" : ", cannot be told apart")});
@@ -457,9 +468,11 @@ std::string render(const DecideQuestion& q, const DecideAnswer& a, const RenderO
   if (!a.priced)
     out +=
         "compared by devices: the price of a machine is not known; --price 'MACHINE=3.2 USD/h' gives one\n";
-  if (a.options.size() > 1 && a.options[1].meets_limits())
-    out += fmt::format("{} (certified in {} parts)\n", regret_words(a),
-                       a.certificate.size() + a.same_device.size());
+  if (a.options.size() > 1 && a.options[1].meets_limits()) out += regret_words(a) + "\n";
+  if (q.ask.limits.empty() && a.options.front().meets_limits() && !trains(a.options.front().size->best))
+    out +=
+        "no limit on a time: each plan is the cheapest at this rate (--ttft '2 s', --itl '50 ms' set "
+        "limits)\n";
   std::set<std::string_view> said;  // of machines with one device once
   for (const auto& o : a.options)
     if (o.meets_limits() && !o.size->class_figures.empty() && said.insert(o.size->class_figures).second)
@@ -489,56 +502,6 @@ std::string render(const DecideQuestion& q, const DecideAnswer& a, const RenderO
       out += item(fmt::format("{}: {}", o.machine, o.size->launch));
     }
   return out;
-}
-
-std::string render(const Claim& claim, const ClaimVerdict& v, const RenderOptions& options) {
-  const std::string asked =
-      fmt::format("{} on {}: {} of each of {:g}{}; {}", claim.model, claim.machine, shown(v.claimed),
-                  v.devices, claim.limit ? " at " + claim.limit->text() : "", v.lengths);
-  if (options.format == OutputFormat::json)
-    return detail::json_document(Json{{"schema", "mlsysim/claim@1"},
-                                      {"claim", asked},
-                                      {"verdict", std::string(name_of(v.kind))},
-                                      {"claimed_per_device", number_in(v.claimed, "token/s")},
-                                      {"devices", v.devices},
-                                      {"bound_per_device", number_in(v.bound, "token/s")},
-                                      {"bound_by", v.bound_by},
-                                      {"predicted_per_device", number_in(v.predicted, "token/s")},
-                                      {"plan", v.plan},
-                                      {"percentile", v.percentile},
-                                      {"basis", v.basis}});
-  Table t{.schema = "mlsysim/claim@1",
-          .title = "claim",
-          .columns = {{"what"}, {"value"}},
-          .rows = {},
-          .footer = {}};
-  std::string verdict;
-  switch (v.kind) {
-    case ClaimVerdict::Kind::impossible:
-      verdict = v.bound > TokenRate<>()
-                    ? fmt::format("impossible: {} allows {} at most", v.bound_by, shown(v.bound))
-                    : fmt::format("impossible: {}", v.bound_by);
-      break;
-    case ClaimVerdict::Kind::heroic:
-      verdict =
-          v.plan.empty()
-              ? std::string("heroic: no plan is predicted to meet the limit")
-              : fmt::format("heroic: {} is predicted; {:.0f} % of measurements were below such a quotient",
-                            shown(v.predicted), v.percentile);
-      break;
-    case ClaimVerdict::Kind::ordinary:
-      verdict =
-          fmt::format("ordinary: {} is predicted; the claim is at the {:.0f}th percentile of measurements",
-                      shown(v.predicted), v.percentile);
-  }
-  t.rows = {{"claim", asked},
-            {"verdict", verdict},
-            {"bound", fmt::format("{}, {}", shown(v.bound), v.bound_by)},
-            {"predicted", v.plan.empty() ? std::string("no plan meets the limit")
-                                         : fmt::format("{}: {}", shown(v.predicted), v.plan)}};
-  if (!v.basis.empty()) t.rows.push_back({"measured", v.basis});
-  if (options.format == OutputFormat::text) return fmt::format("{}\n\n{}", verdict, render(t, options));
-  return render(t, options);
 }
 
 std::string decision_page(const DecideQuestion& q, const DecideAnswer& a) {
