@@ -31,7 +31,7 @@ class Searcher {
     result.threads = threads_for(space, options, std::max<std::uint64_t>(space.outer(), kRound));
     for (unsigned t = 0; t < result.threads; ++t)
       workers_.emplace_back(std::make_unique<BoxWorker>(grid_, subjects_, question, constraints));
-    bind_all(question);
+    bind_all(question, options.cancel);
   }
 
   void run(const ExploreOptions& options, double most_boxes) {
@@ -47,8 +47,11 @@ class Searcher {
     if (deeper_) queue_.push(*deeper_);
     for (const auto& w : workers_) result.reduction.merge(w->reduction);
     result.boxes = boxes();
-    result.proven = queue_.empty();
-    result.bound = std::min(queue_.empty() ? HUGE_VAL : queue_.top().bound, best_.value);
+    result.proven = queue_.empty() && bound_;
+    result.bound = std::min(!bound_          ? -HUGE_VAL
+                            : queue_.empty() ? HUGE_VAL
+                                             : queue_.top().bound,
+                            best_.value);
   }
 
   /// Keeps part `part` of `parts` of what there is to search, the same boxes whoever asks.
@@ -100,15 +103,18 @@ class Searcher {
   }
 
   /// Records the laws of all subjects, which is most of the work in a small space, and bounds them.
-  void bind_all(const Question& question) {
+  void bind_all(const Question& question, const std::atomic<bool>* cancel) {
     const Space& space = grid_.space;
     std::vector<std::string> reasons(space.outer());
     std::vector<Box> roots(space.outer());
+    std::vector<std::uint8_t> bound(space.outer());
     std::atomic<std::uint64_t> next{0};
     on_threads(static_cast<unsigned>(std::min<std::uint64_t>(workers_.size(), space.outer())),
                [&](unsigned t) {
                  PointKernel kernel(space, question);
                  for (std::uint64_t outer; (outer = next.fetch_add(1)) < space.outer();) {
+                   if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) break;
+                   bound[outer] = 1;
                    reasons[outer] = kernel.bind(outer);
                    if (!reasons[outer].empty()) continue;
                    subjects_[outer].remember(space, kernel);
@@ -116,7 +122,9 @@ class Searcher {
                  }
                });
     for (std::uint64_t outer = 0; outer < space.outer(); ++outer) {
-      if (!reasons[outer].empty())
+      if (bound[outer] == 0)
+        bound_ = false;
+      else if (!reasons[outer].empty())
         result.reduction.skip(reasons[outer], static_cast<double>(space.inner()));
       else if (roots[outer].bound < HUGE_VAL)
         queue_.push(roots[outer]);
@@ -155,6 +163,7 @@ class Searcher {
 
   Grid grid_;
   std::vector<Bound> subjects_;
+  bool bound_ = true;  ///< all of them are; false where the search was cancelled before
   std::vector<std::unique_ptr<BoxWorker>> workers_;
   std::priority_queue<Box> queue_;
   Incumbent best_;

@@ -146,6 +146,18 @@ TEST_CASE("threads, shards and restarts give the same bytes", "[explore]") {
   CHECK_THROWS_WITH(explore(space, minimize("time"), again), ContainsSubstring("another question"));
 }
 
+TEST_CASE("a search that is cancelled while it records its subjects claims nothing", "[explore]") {
+  const Space space(ring(), {axis("ranks=2..24"), axis("bandwidth=50 GB/s..900 GB/s:17")});
+  std::atomic<bool> cancel{true};
+  ExploreOptions o;
+  o.strategy = Strategy::branch_and_bound;
+  o.cancel = &cancel;
+  const auto answer = explore(space, minimize("time"), o);
+  CHECK_FALSE(answer.complete);
+  CHECK(answer.exactness != Exactness::proven);
+  CHECK(answer.best.empty());
+}
+
 TEST_CASE("a state that was damaged is refused, not read in part", "[explore]") {
   const Space space(ring(), {axis("ranks=2..24"), axis("bandwidth=50 GB/s..900 GB/s:17")});
   const Question q = minimize("time");
