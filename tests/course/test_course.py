@@ -123,7 +123,10 @@ def test_faults_of_python_modules_are_said(tmp_path):
     text = check(folder, *course, code=3)
     assert "there is no resolver 'DecodeEnergy'" in text and "loud" not in text
     (folder / "submission.py").write_text("import os\nos.abort()\n")
-    assert "ended by signal 6" in check(folder, *course, code=3)
+    text = check(folder, *course, code=3)
+    assert failed(text) == ["it does not crash"] and "signal 6" in text
+    (folder / "submission.py").write_text("import signal\nsignal.raise_signal(signal.SIGALRM)\n")  # as the limit of its time does
+    assert "loop without end" in failed(check(folder, *course, code=3))[0]
     (folder / "submission.py").write_text("raise ValueError('broken on purpose')\n")
     assert "broken on purpose" in check(folder, *course, code=3)
     refused = mlsysim("course", "check", folder, *course, "--python", "no-such-python", "-o", "json", code=1)

@@ -139,6 +139,15 @@ Assignment read_assignment(const fs::path& folder) {
 }
 
 Submission read_submission(const fs::path& folder) {
+  std::error_code failed;
+  if (!fs::exists(folder / "submission.yaml", failed))
+    for (const auto& inner : fs::directory_iterator(folder, failed))
+      if (fs::exists(inner.path() / "submission.yaml", failed))
+        throw InputError({.id = "mlsysim.course.010",
+                          .message = "this folder holds submissions and is none",
+                          .found = fmt::format("{} without submission.yaml", folder.string()),
+                          .expected = "a folder with submission.yaml, or several",
+                          .hint = fmt::format("mlsysim course check {}", (folder / "*").string())});
   const CourseReader in(folder / "submission.yaml", "mlsysim/submission@1",
                         {"schema", "assignment", "language", "file"});
   Submission out{.folder = folder,

@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -215,9 +216,13 @@ std::vector<Grade> python_grades(const Submission& submission, const Assignment&
   const auto answer = Json::parse(done.out, nullptr, false);
   if (answer.is_discarded() || !answer.contains("checks")) {
     auto why = said(done.err + done.out);
-    if (done.signal != 0)
-      why = {fmt::format("it was ended by signal {}: a crash, or a loop without end", done.signal)};
-    return nothing_graded(assignment, "it can be imported", std::move(why), "");
+    const bool endless = done.signal == SIGALRM;  // the interpreter sets one
+    if (done.signal != 0) why = {fmt::format("it was ended by signal {}", done.signal)};
+    return nothing_graded(assignment,
+                          endless            ? "it ends in time: is there a loop without end?"
+                          : done.signal != 0 ? "it does not crash"
+                                             : "it can be imported",
+                          std::move(why), "");
   }
   std::vector<Grade> grades;
   for (const auto& row : answer["checks"])
