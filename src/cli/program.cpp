@@ -60,11 +60,14 @@ std::string first_screen() {
 
 /// The common options of a command, and where the others are.
 std::string short_help(const CLI::App& command) {
-  auto out = command.help();
+  std::string above;
+  for (const CLI::App* a = command.get_parent(); a != nullptr; a = a->get_parent())
+    above = a->get_name() + (above.empty() ? "" : " " + above);
+  auto out = command.help(above);
   const auto options = command.get_options();
   if (std::any_of(options.begin(), options.end(),
                   [](const CLI::Option* o) { return o->get_group().empty(); }))
-    out += fmt::format("All options: mlsysim {} --help-all\n", command.get_name());
+    out += fmt::format("All options: {} {} --help-all\n", above, command.get_name());
   return out;
 }
 
@@ -179,8 +182,15 @@ std::string what_is_required(const CLI::App& command, std::string_view complaint
   const std::string about = command.get_footer();
   constexpr std::string_view head = "Examples:\n  ";
   if (const auto at = about.find(head); at != std::string::npos) {
-    const auto from = at + head.size();
-    out += fmt::format("; e.g. {}", about.substr(from, about.find('\n', from) - from));
+    // A line that ends in a backslash goes on in the next one.
+    out += "; e.g. ";
+    for (auto from = at + head.size(), end = from;; from = about.find_first_not_of(' ', end + 1)) {
+      end = about.find('\n', from);
+      const auto line = about.substr(from, end - from);
+      const bool on = line.ends_with('\\');
+      out += on ? line.substr(0, line.size() - 1) : line;
+      if (!on || end == std::string::npos) break;
+    }
   }
   return out;
 }

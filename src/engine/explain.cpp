@@ -284,7 +284,7 @@ ExplainedPass steady_pass(const ServingProblem<>& p, const ServingEstimate<>& n,
     add(p.chunks > 1 ? "its other passes, and the host" : "the host", value - known);
     return out;
   }
-  out.words = fmt::format("a step of {:.4g} requests", running);
+  out.words = fmt::format("a step of {:.4g} {}", running, running == 1 ? "request" : "requests");
   if (check)
     out.words += fmt::format(": the check of {:g} drafted tokens of each, which yields {:.3g} tokens",
                              p.draft_tokens, s.tokens_per_pass());

@@ -44,12 +44,14 @@ ServiceLimit ServiceLimit::parse(std::string_view time, std::string_view text) {
   };
   skip();
   const auto refuse = [&](std::string found) {
-    throw InputError({.id = "mlsysim.explore.184",
-                      .message = fmt::format("this is no limit on {}", time),
-                      .key = std::string(time),
-                      .found = std::move(found),
-                      .expected = fmt::format("a time, of the mean or behind one of {}", statistics_of(time)),
-                      .hint = fmt::format("e.g. --{} 'p99 2 s'", time)});
+    throw InputError(
+        {.id = "mlsysim.explore.184",
+         .message = fmt::format("this is no limit on {}", time),
+         .key = std::string(time),
+         .found = std::move(found),
+         .expected =
+             fmt::format("a time with a unit, alone (the mean) or behind one of {}", statistics_of(time)),
+         .hint = fmt::format("e.g. --{0} '{1}' or --{0} 'p99 {1}'", time, time == "itl" ? "30 ms" : "2 s")});
   };
   const auto starts_word = [&](std::string_view word) {
     return rest.starts_with(word) && rest.find_first_of(" _<=", word.size()) == word.size();

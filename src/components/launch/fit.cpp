@@ -167,8 +167,7 @@ std::vector<Remedy> changes_of(const MemoryQuestion& q, const MemoryAccount& now
   for (double tp = q.tensor_parallel * 2; tp <= 1024; tp *= 2) {
     auto c = q;
     c.tensor_parallel = tp;
-    if (attempt(c, fmt::format("{:g} ranks that divide each layer instead of {:g}", tp, q.tensor_parallel)))
-      break;
+    if (attempt(c, fmt::format("tensor parallelism {:g} instead of {:g}", tp, q.tensor_parallel))) break;
   }
   return out;
 }

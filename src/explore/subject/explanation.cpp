@@ -8,11 +8,13 @@
 #include <mlsysim/units/near_miss.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <set>
+#include <span>
 
 namespace mlsysim {
 namespace {
@@ -164,11 +166,16 @@ Explanation explanation(const Scenario& scenario, std::string_view metric,
     const Metric* m = number_of(card, metric);
     if (m == nullptr) {
       const auto names = explainable_numbers(scenario);
-      throw LookupError({.id = "mlsysim.explore.150",
-                         .message = fmt::format("'{}' is no number of this scorecard", metric),
-                         .key = std::string(metric),
-                         .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                         .hint = did_you_mean(after_dot(metric), names)});
+      constexpr std::size_t most = 12;  // the numbers that are asked most stand first
+      throw LookupError(
+          {.id = "mlsysim.explore.150",
+           .message = fmt::format("'{}' is no number of this scorecard", metric),
+           .key = std::string(metric),
+           .expected = names.size() <= most
+                           ? fmt::format("one of {}", fmt::join(names, ", "))
+                           : fmt::format("one of {} and {} others (mlsysim eval --verbose has all)",
+                                         fmt::join(std::span(names).first(most), ", "), names.size() - most),
+           .hint = did_you_mean(after_dot(metric), names)});
     }
     out.subject = subject.title;
     out.result = m->name;
