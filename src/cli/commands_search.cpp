@@ -1,4 +1,5 @@
 #include "divided_search.hpp"
+#include "output.hpp"
 #include "usual_space.hpp"
 
 #include <mlsysim/explore/ask/optimize.hpp>
@@ -14,7 +15,6 @@
 
 #include <unistd.h>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -23,21 +23,6 @@ namespace mlsysim::cli {
 namespace {
 
 constexpr std::uint64_t kMostRows = 10000;  // rows that are printed rather than written to a file
-
-std::atomic<bool> interrupted{false};
-extern "C" void on_search_interrupt(int) { interrupted = true; }
-
-/// Ctrl-C ends the search with what it has, while this lives.
-class InterruptScope {
- public:
-  InterruptScope() : before_(std::signal(SIGINT, on_search_interrupt)) {}
-  ~InterruptScope() { std::signal(SIGINT, before_); }
-  InterruptScope(const InterruptScope&) = delete;
-  InterruptScope& operator=(const InterruptScope&) = delete;
-
- private:
-  void (*before_)(int);
-};
 
 /// A value of an axis: of an input by its table, of anything else as a quantity.
 /// @param resolver that is asked; null: a scenario is
@@ -242,7 +227,7 @@ Answer row_table(const AskedSpace& s, int level, const RenderOptions& options) {
   if (fits_or_not) question.show.emplace_back(kShort);
   struct Stop {};
   const auto take = [&](const RowBlock& b) {
-    if (interrupted) throw Stop{};
+    if (InterruptScope::token().requested()) throw Stop{};
     for (std::size_t p = 0; p < b.points; ++p) {
       std::vector<Table::Cell> row{static_cast<double>(b.first + p)};
       const auto at = space.rows_at(b.first + p);
@@ -312,7 +297,7 @@ ExploreOptions explore_options(const SearchRequest& asked, const AskedSpace& s, 
   how.threads = asked.threads;
   how.evaluations = asked.evaluations;
   how.seed = asked.seed;
-  how.cancel = &interrupted;
+  how.cancel = &InterruptScope::token().flag();
   how.progress = observed.progress(s.space->title(), ::isatty(STDERR_FILENO) != 0
                                                          ? std::function<void(const Progress&)>(show_progress)
                                                          : nullptr);

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 
 #include <mlsysim/report/table.hpp>
+#include <mlsysim/resolver_api/search.hpp>
 
 #include <exception>
 #include <string>
@@ -17,8 +18,18 @@ struct ReportPage;
 
 namespace mlsysim::cli {
 
-/// A closed reader is noticed by the write, and Ctrl-C ends the process with 130.
+/// A closed reader is noticed by the write, and Ctrl-C ends the process at once, with a line and 130.
 void prepare_process();
+/// While it lives, the first Ctrl-C asks the command to end with what it has. A second ends the process.
+class InterruptScope {
+ public:
+  InterruptScope();
+  ~InterruptScope();
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+  /// Whether that was asked.
+  [[nodiscard]] static const CancelToken& token();
+};
 /// Prints the out-of-memory error without allocating memory.
 void say_no_memory() noexcept;
 

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -24,7 +25,18 @@
 namespace mlsysim::cli {
 namespace {
 
-extern "C" void on_interrupt(int) { _exit(static_cast<int>(Exit::interrupted)); }
+CancelToken interrupted;
+std::atomic<bool> listens{false};
+
+extern "C" void on_interrupt(int) {
+  if (listens && !interrupted.requested()) {
+    interrupted.cancel();
+    return;
+  }
+  constexpr std::string_view text = "mlsysim: interrupted\n";
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+  _exit(static_cast<int>(Exit::interrupted));
+}
 
 /// 0, or the errno that stopped the writing.
 int write_all(int stream, std::string_view text) {
@@ -48,6 +60,10 @@ std::string_view variable(const char* name) {
 }
 
 }  // namespace
+
+InterruptScope::InterruptScope() { listens = true; }
+InterruptScope::~InterruptScope() { listens = false; }
+const CancelToken& InterruptScope::token() { return interrupted; }
 
 void say_no_memory() noexcept {
   constexpr std::string_view text = "mlsysim: error: there is not enough memory for this\n";

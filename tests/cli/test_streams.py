@@ -42,7 +42,7 @@ def test_interrupt_ends_with_130():
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
-    assert process.stderr.read() == b""
+    assert process.stderr.read() == b"mlsysim: interrupted\n"
     os.close(read)
 
 

@@ -14,7 +14,6 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <optional>
 
@@ -68,28 +67,14 @@ std::vector<WantedReport> wanted_reports(const CiRequest& request) {
   return out;
 }
 
-CancelToken stop;
-extern "C" void on_ci_interrupt(int) { stop.cancel(); }
-
-/// Ctrl-C ends the run with what it has, while this lives.
-class StopScope {
- public:
-  StopScope() : before_(std::signal(SIGINT, on_ci_interrupt)) {}
-  ~StopScope() { std::signal(SIGINT, before_); }
-  StopScope(const StopScope&) = delete;
-  StopScope& operator=(const StopScope&) = delete;
-
- private:
-  void (*before_)(int);
-};
-
 /// Runs the matrix, from where an earlier run was stopped if it is to go on, and keeps what is finished of
 /// one that is stopped.
 CiRun run_from_state(const CiRequest& request, const CiMatrix& matrix, const std::string& commit,
                      const Accepted& accepted, std::vector<std::string>& notes) {
-  const StopScope listening;
-  CiHow how{
-      .threads = request.jobs, .cancel = &stop, .damage = request.strict ? Damage::refused : Damage::counted};
+  const InterruptScope listening;
+  CiHow how{.threads = request.jobs,
+            .cancel = &InterruptScope::token(),
+            .damage = request.strict ? Damage::refused : Damage::counted};
   const files::WriteHow own{.replace = files::Replace::own, .mark = "mlsysim/ci_state@", .mode = 0600};
   std::optional<files::Lock> lock;
   std::string key;
