@@ -280,10 +280,8 @@ std::vector<StoredFormat> stored_of(const MemoryQuestion& q) {
   const Workload& w = *q.model;
   if (q.weight_format) return formats_of(w, *q.weight_format);
   if (!q.precision) return w.formats;
-  Notes quiet;
-  if (q.device != nullptr && served_format(w, {.precision = q.precision}, *q.device, nullptr, quiet).apart)
-    return w.formats;
-  std::vector<StoredFormat> out{{.precision = *q.precision}};
+  if (q.device != nullptr && means_files(w, {.precision = q.precision}, *q.device, nullptr)) return w.formats;
+  std::vector<StoredFormat> out = formats_of(*q.precision);
   if (const StoredFormat* cache = StoredFormats(w.formats).of(TensorGroup::cache)) out.push_back(*cache);
   return out;
 }

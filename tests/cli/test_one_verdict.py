@@ -96,6 +96,15 @@ def test_the_format_of_the_files_is_theirs_in_every_command(run):
     assert held(run(*words, "--precision", "fp8")) == held(run(*words))
 
 
+@pytest.mark.parametrize("form", ["fp8", "int8"])
+def test_an_arithmetic_narrows_what_the_format_of_that_name_narrows(run, form):
+    """Embedding and output matrix of Llama-3.1-70B, 2 x 128,256 x 8,192, keep 16 bits: 72.7 GB and not 70.6."""
+    words = ("Llama3_70B", "H100", "-o", "json")
+    asked = [run(*command, *words, option, form) for command in (["eval"], ["memory"]) for option in ("--precision", "--weight-format")]
+    weights = [done.json()["memory"]["weights"]["value"] if "memory" in done.json() else held(done) * 1e9 for done in asked]
+    assert weights == pytest.approx([weights[0]] * 4, rel=1e-9) and weights[0] == pytest.approx(72.66e9, rel=1e-3)
+
+
 def test_the_bytes_of_a_cache_say_how_many_requests_fit(run, tmp_path):
     """Of 20 GiB for the cache, at 147,456 B a token: 17 requests of 8192 tokens, in every answer."""
     launch, plan = "vllm serve Qwen/Qwen3-8B --max-model-len 8192 --kv-cache-memory-bytes 20G", tmp_path / "plan.yaml"

@@ -140,7 +140,7 @@ def served(workload, hardware, precision, name, bits, textbook=False):
     if precision and not name and bits is None and not textbook and has_narrow(workload):
         if served(workload, hardware, None, None, None).precision == precision:
             precision = None
-    out = as_named(workload, hardware, precision, name, bits)
+    out = as_named(workload, hardware, precision, name, bits, textbook)
     if out.kv is None and not textbook:
         cache = [f["precision"] for f in workload.get("formats", []) if f.get("tensors") == "cache"]
         if cache:
@@ -156,8 +156,9 @@ def has_narrow(workload):
     return bool(narrow) and model.has_shape(workload)
 
 
-def as_named(workload, hardware, precision, name, bits):
-    """The formats that are named, or those of files narrower than 16 bits where none is."""
+def as_named(workload, hardware, precision, name, bits, textbook=False):
+    """The formats that are named, or those of files narrower than 16 bits where none is. An arithmetic below 16 bits
+    narrows the tensors that quantizers narrow."""
     default = get(hardware, "compute.default_precision", "fp16")
     if name is None and bits is None and precision is None and has_narrow(workload):
         name = "as_stored"
@@ -168,10 +169,32 @@ def as_named(workload, hardware, precision, name, bits):
             experts = "int4" if each < 0.75 else "int8"
         else:
             experts = named(precision, 16 if precision == "fp4" else 0, each)
-        return SimpleNamespace(
+        out = SimpleNamespace(
             precision=precision, kv=None, block=each, expert=each, edge=each, whole=each, experts=experts
         )
+        if bits is None and each < 2 and not textbook and model.has_shape(workload):
+            one = (precision, each, 0)
+            means, _ = means_of(workload, {"all": ("fp16", 2, 0), **{group: one for group in GROUPS}})
+            vars(out).update(means)
+        return out
     table = stated(workload, name)
+    means, held = means_of(workload, table)
+    if precision is None:
+        most = max(held, key=held.get)
+        block = max(of[2] for of in table.values() if of[0] == most)
+        multiplied = most == "fp8" or (most == "fp4" and block == 16) or (most == "int8" and not block)
+        wide = default if BYTES[default] == 2 else "bf16"
+        if BYTES[most] >= 2:
+            precision = most if most == "fp32" else wide
+        else:
+            precision = most if multiplied and get(hardware, "compute.dense." + most) else wide
+    kv = table["cache" if "cache" in table else "all"][0]
+    own = table.get("experts", table["all"])
+    return SimpleNamespace(precision=precision, kv=kv, experts=named(own[0], own[2], own[1]), **means)
+
+
+def means_of(workload, table):
+    """Bytes of a weight of the blocks, the routed experts, the ends and all; weights in matrices by format."""
     h = model.model_view(workload)
     sums = {"block": [0, 0], "expert": [0, 0], "edge": [0, 0]}
     held = {}
@@ -186,20 +209,7 @@ def as_named(workload, hardware, precision, name, bits):
         held[of[0]] = held.get(of[0], 0) + matrix * times
     each = {k: b / n if n else 0 for k, (n, b) in sums.items()}
     whole = sum(b for _, b in sums.values()) / sum(n for n, _ in sums.values())
-    if precision is None:
-        most = max(held, key=held.get)
-        block = max(of[2] for of in table.values() if of[0] == most)
-        multiplied = most == "fp8" or (most == "fp4" and block == 16) or (most == "int8" and not block)
-        wide = default if BYTES[default] == 2 else "bf16"
-        if BYTES[most] >= 2:
-            precision = most if most == "fp32" else wide
-        else:
-            precision = most if multiplied and get(hardware, "compute.dense." + most) else wide
-    kv = table["cache" if "cache" in table else "all"][0]
-    own = table.get("experts", table["all"])
-    return SimpleNamespace(
-        precision=precision, kv=kv, whole=whole, experts=named(own[0], own[2], own[1]), **each
-    )
+    return {**each, "whole": whole}, held
 
 
 def store(plan, f):

@@ -33,6 +33,10 @@ namespace mlsysim {
 /// embedding and head have bits of their own.
 [[nodiscard]] std::vector<StoredFormat> formats_of(const Workload& workload, WeightFormat format);
 
+/// The tensors of a model that computes in a format: one below 16 bits leaves embedding, head, router and
+/// norms at 16, as quantizers do.
+[[nodiscard]] std::vector<StoredFormat> formats_of(Precision precision);
+
 /// Bytes of a weight of a matrix in a named format, with its share of the scales; of `as_stored` 0.
 [[nodiscard]] double bytes_of(WeightFormat format);
 
@@ -79,6 +83,11 @@ struct FormatRequest {
   std::optional<double> weight_bits{};
   bool from_totals = false;  ///< by textbook formulas: a named format holds for all weights and the cache
 };
+
+/// Whether a request means the files of a model that hold weights below 16 bits: it names nothing, or the
+/// format in which they are multiplied on these devices anyway.
+[[nodiscard]] bool means_files(const Workload& workload, const FormatRequest& request,
+                               const HardwareNode& hardware, const HardwareNode* also);
 
 /// The format in which a model is served. Named by nobody it is the model's own where its files are narrower
 /// than 16 bits, else the default of the device. Weights of 8 bits, and nvfp4, are multiplied as they are

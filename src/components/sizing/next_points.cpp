@@ -67,9 +67,9 @@ double measured_width(std::string_view metric, int level) {
 }
 
 /// The product of a row as a point, where a framework has its kernel: in 16 bits, or in fp8.
-std::optional<KernelPoint> product_point(const OperatorRow& row, Precision precision, bool stored_apart) {
+std::optional<KernelPoint> product_point(const OperatorRow& row, Precision precision, bool widened) {
   const bool wide = row.shape.stays_16bit || precision == Precision::bf16 || precision == Precision::fp16;
-  if (row.shape.copies != 1 || stored_apart || !(wide || precision == Precision::fp8)) return std::nullopt;
+  if (row.shape.copies != 1 || widened || !(wide || precision == Precision::fp8)) return std::nullopt;
   const auto whole = [](double x) { return std::max(1.0, std::round(x)); };
   return KernelPoint{"gemm",
                      wide ? "mm" : "scaled_mm",
@@ -141,12 +141,13 @@ std::vector<KernelShare> measurable_kernels(const Scenario& busy) try {
   const auto format = served_format(*busy.workload, {busy.precision, busy.weight_format, busy.weight_bits},
                                     r.hardware(), nullptr, quiet);
   const Precision precision = precision_of(r);
+  const bool widened = format.block < bytes_per_element(precision) * (unit::B / unit::param);
   std::vector<KernelShare> out;
   double squares = 0;
   for (const auto& row : operator_table(busy, trains ? "step_latency" : "itl")) {
     squares += row.share * row.share;
     if (row.pass != name_of(Pass::forward)) continue;
-    auto point = row.shape.kind == OpKind::matmul ? product_point(row, precision, !trains && format.apart)
+    auto point = row.shape.kind == OpKind::matmul ? product_point(row, precision, !trains && widened)
                  : row.shape.kind == OpKind::attention && heads >= 1 && std::floor(heads) == heads
                      ? attention_point(row, heads, trains)
                      : std::nullopt;

@@ -156,6 +156,18 @@ Sums sums_of(const Workload& workload, const StoredFormats& formats) {
   return out;
 }
 
+/// The bytes of a weight of each kind, the mean of its tensors.
+void store(const Sums& sums, ServedFormat& out) {
+  Sum whole = sums.block;
+  whole += sums.expert;
+  whole += sums.edge;
+  out.apart = true;
+  out.block = sums.block.each();
+  out.expert = sums.expert.each();
+  out.edge = sums.edge.each();
+  out.whole = whole.each();
+}
+
 /// A format of 16 bits that devices compute in.
 Precision wide(const HardwareNode& hardware) {
   const auto& c = hardware.compute;
@@ -187,17 +199,6 @@ Multiplied multiplied(const Sums& sums, std::span<const StoredFormat> formats, c
   for (const auto& f : formats)
     if (f.precision == most) block = f.block.value_or(0);
   return {most, arithmetic(most, block, hardware, also)};
-}
-
-/// Whether a request means the files of the model: it names nothing, or the format in which they are
-/// multiplied on these devices anyway.
-bool means_files(const Workload& workload, const FormatRequest& request, const HardwareNode& hardware,
-                 const HardwareNode* also) {
-  if (!request.precision) return true;
-  if (request.from_totals) return false;
-  const StoredFormats formats(workload.formats);
-  return multiplied(sums_of(workload, formats), workload.formats, hardware, also).precision ==
-         *request.precision;
 }
 
 /// Whether the files of a model hold weights in fewer than 16 bits.
@@ -253,6 +254,24 @@ std::vector<StoredFormat> formats_of(const Workload& workload, WeightFormat form
   std::vector<StoredFormat> out{{.tensors = TensorGroup::all, .precision = Precision::bf16}};
   for (const TensorGroup group : kQuantised) out.push_back(stored(group, *named));
   return out;
+}
+
+std::vector<StoredFormat> formats_of(Precision precision) {
+  if (bytes_per_element(precision) >= 2) return {{.tensors = TensorGroup::all, .precision = precision}};
+  std::vector<StoredFormat> out{{.tensors = TensorGroup::all, .precision = Precision::bf16}};
+  for (const TensorGroup group : kQuantised) out.push_back({.tensors = group, .precision = precision});
+  return out;
+}
+
+bool means_files(const Workload& workload, const FormatRequest& request, const HardwareNode& hardware,
+                 const HardwareNode* also) {
+  if (request.weight_format || request.weight_bits || !is_narrow(workload) || !workload.has_shape())
+    return false;
+  if (!request.precision) return true;
+  if (request.from_totals) return false;
+  const StoredFormats formats(workload.formats);
+  return multiplied(sums_of(workload, formats), workload.formats, hardware, also).precision ==
+         *request.precision;
 }
 
 double bytes_of(WeightFormat format) {
@@ -325,14 +344,17 @@ double matrix_weights(const Op<>& op) {
 ServedFormat served_format(const Workload& workload, const FormatRequest& request,
                            const HardwareNode& hardware, const HardwareNode* also, Notes& notes) {
   ServedFormat out;
-  const bool own = !request.weight_format && !request.weight_bits && is_narrow(workload) &&
-                   workload.has_shape() && means_files(workload, request, hardware, also);
+  const bool own = means_files(workload, request, hardware, also);
   const auto format = own ? WeightFormat::as_stored : request.weight_format;
   if (!format || request.weight_bits) {
     out.precision = precision_or_default(request.precision, hardware, notes);
     const double bytes = request.weight_bits ? *request.weight_bits / 8 : bytes_per_element(out.precision);
     out.block = out.expert = out.edge = out.whole = bytes * unit::B / unit::param;
     out.apart = request.weight_bits.has_value();
+    if (!out.apart && !request.from_totals && bytes < 2 && workload.has_shape()) {
+      const auto narrow = formats_of(out.precision);
+      store(sums_of(workload, StoredFormats(narrow)), out);
+    }
     const bool widened = bytes < bytes_per_element(out.precision);
     out.experts = !widened       ? named(out.precision, out.precision == Precision::fp4 ? 16 : 0, bytes)
                   : bytes < 0.75 ? WeightFormat::int4
@@ -349,14 +371,7 @@ ServedFormat served_format(const Workload& workload, const FormatRequest& reques
   const auto all = formats_of(workload, *format);
   const StoredFormats formats(all);
   const Sums sums = sums_of(workload, formats);
-  Sum whole = sums.block;
-  whole += sums.expert;
-  whole += sums.edge;
-  out.apart = true;
-  out.block = sums.block.each();
-  out.expert = sums.expert.each();
-  out.edge = sums.edge.each();
-  out.whole = whole.each();
+  store(sums, out);
   const StoredFormat* experts = formats.of(TensorGroup::experts);
   out.experts = experts == nullptr ? named(formats.base(), 0, formats.vector())
                                    : named(experts->precision, experts->block.value_or(0),
