@@ -106,7 +106,7 @@ void report_workers(const Workers& w, const Steady::Step& step, double rate, dou
 
 /// How many requests of `held` tokens fit beside the weights.
 void set_capacity(const InFlightProblem<>& p, const Steady& s, double held, Out& r) {
-  r.max_active_requests = s.capacity(held, p.kv_share);
+  r.max_active_requests = s.slots(p.kv_share);
   r.paged_internal_fragmentation = 1 - s.context() / held;
   r.feasible = r.max_active_requests >= 1;
 }

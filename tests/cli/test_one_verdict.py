@@ -115,3 +115,11 @@ def test_the_bytes_of_a_cache_say_how_many_requests_fit(run, tmp_path):
     assert int(fit.out.split()[1]) == 17 and pool["bytes"] == 20 * 2**30 and memory.code == 0
     assert run("eval", plan, "-o", "json").json()["p_max_active_requests"] == pytest.approx(17, abs=1)
     assert "--kv-cache-memory-bytes 21474836480" in run("export", "Qwen3_8B", "A100", "--kv-cache-memory", "20 GiB", "--to", "vllm").out
+
+
+@pytest.mark.parametrize("tokens, fits", [(37_760, True), (38_000, False)])
+def test_a_request_alone_has_to_reach_its_end(run, tmp_path, tokens, fits):
+    """vLLM leaves two H100 a cache of 37,760 tokens beside Llama-3.1-70B. Half of a long answer would fit beside the prompt, the last token not."""
+    launch, plan = f"vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 2 --max-model-len {tokens}", tmp_path / "plan.yaml"
+    plan.write_text(run("import", launch, "--hardware", "H100", "--seq-len", str(tokens - 8000), "--output-tokens", "8000").out)
+    assert (run("fit", "--from", launch, "--hardware", "H100").code, run("eval", plan).code) == ((0, 0) if fits else (2, 2))

@@ -530,7 +530,10 @@ def answer(**asked):
     # Whole pages (kwon2023vllm), of the mean context, or of the last token where the engine reserves them.
     reserves = (engine.get("memory") or {}).get("reserves_whole", False)
     held = math.ceil((s.seq_len + s.output_tokens if reserves else steady.context) / s.page_tokens) * s.page_tokens
-    out = {"max_active_requests": passes.capacity(held, s.kv_share)}
+    end = math.ceil((s.seq_len + s.output_tokens) / s.page_tokens) * s.page_tokens
+    # One alone has to reach its end.
+    fits = passes.capacity(end, s.kv_share) >= 1
+    out = {"max_active_requests": passes.capacity(held, s.kv_share) if fits else 0}
     out["paged_internal_fragmentation"] = 1 - steady.context / held
     out["feasible"] = float(out["max_active_requests"] >= 1)
     if not out["feasible"]:  # one request, as if it fitted

@@ -18,6 +18,7 @@
 #include <mlsysim/physics/queueing.hpp>
 #include <mlsysim/timing/detail/line.hpp>
 
+#include <tuple>
 #include <utility>
 
 namespace mlsysim::detail {
@@ -354,7 +355,7 @@ template <class T> struct SteadyState {
         s(p),
         own(s.alone()),
         held(s.held()),
-        fit(s.capacity(held, p.kv_share)) {
+        fit(s.slots(p.kv_share)) {
     if (s.separate()) workers.emplace(p, s, own);
   }
   SteadyState(const SteadyState&) = delete;  // `s` refers to `p`
@@ -474,10 +475,11 @@ void set_memory(const SteadyState<T>& state, const PassEstimate<T>& decode, Serv
   const auto& passes = state.p.passes;
   const T running = max(state.loop.running, T{1.0});
   StageDemands<T> demands = decode.demands;
-  const auto pages = passes.demands(running, state.held);
-  for (const auto& [mine, page] :
-       {std::pair{&demands.first, &pages.first}, std::pair{&demands.last, &pages.last}}) {
-    mine->kv_cache = page->kv_cache;
+  // A request that runs alone holds its pages to its end.
+  const auto pages = passes.demands(running, state.held), end = passes.demands(T{1.0}, state.s.whole());
+  for (const auto& [mine, page, one] : {std::tuple{&demands.first, &pages.first, &end.first},
+                                        std::tuple{&demands.last, &pages.last, &end.last}}) {
+    mine->kv_cache = max(page->kv_cache, one->kv_cache);
     mine->dense_params = page->dense_params;
   }
   if (!state.workers) {

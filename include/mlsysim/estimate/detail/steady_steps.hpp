@@ -317,8 +317,15 @@ template <class T = double> class Steady {
   /// Tokens of the pages that a request holds: those of its mean context, or of its end where the engine
   /// reserves them.
   [[nodiscard]] T held() const {
-    const T tokens = p_.engine.reserves_whole ? T(p_.seq_len + p_.output_tokens) : context_;
-    return ceil_div(tokens, p_.page_tokens) * p_.page_tokens;
+    return p_.engine.reserves_whole ? whole() : T(ceil_div(context_, p_.page_tokens) * p_.page_tokens);
+  }
+  /// Tokens of the pages of a request that has reached its end.
+  [[nodiscard]] T whole() const {
+    return ceil_div(p_.seq_len + p_.output_tokens, p_.page_tokens) * p_.page_tokens;
+  }
+  /// Requests that run at once. None does where one alone would not reach its end.
+  [[nodiscard]] T slots(const T& kv_share) const {
+    return select(capacity(whole(), kv_share) >= T{1.0}, capacity(held(), kv_share), T{0.0});
   }
   [[nodiscard]] const T& tokens_per_pass() const { return tokens_per_pass_; }
   [[nodiscard]] bool separate() const { return p_.has_workers; }
