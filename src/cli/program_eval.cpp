@@ -76,7 +76,8 @@ constexpr OptionGroup kOptionGroups[] = {
      " precision weight_format weight_bits kv_precision gradient_precision moment_precision states "
      "dispatch_precision "},
     {"Serving",
-     " engine memory_fraction kv_cache_memory execution attention_kernel kernel_fusion prefill_chunk_tokens "
+     " engine towers memory_fraction kv_cache_memory execution attention_kernel kernel_fusion "
+     "prefill_chunk_tokens "
      "chunked_prefill "
      "draft_model "
      "draft_acceptance_rate "

@@ -40,9 +40,9 @@ NameParts parts_of(std::string_view name) {
 constexpr auto kVariants = std::to_array<std::string_view>({"instruct", "chat", "hf", "base", "it", "pt"});
 /// Endings that name a file format or a method of quantization, and no width.
 constexpr auto kPackaging = std::to_array<std::string_view>(
-    {"dynamic", "static", "block",     "quantized", "unsloth", "gguf", "mlx",     "dwq",
-     "qat",     "bnb",    "marlin",    "hqq",       "onnx",    "ud",   "imatrix", "smoothquant",
-     "exl",     "ggml",   "gptqmodel", "32g",       "64g",     "128g", "inc",     "sym"});
+    {"dynamic",   "static", "block", "quantized", "unsloth", "gguf",    "mlx",         "dwq",  "qat",
+     "bnb",       "marlin", "hqq",   "onnx",      "ud",      "imatrix", "smoothquant", "exl",  "ggml",
+     "gptqmodel", "32g",    "64g",   "128g",      "inc",     "sym",     "per",         "token"});
 /// Publishers that some hubs write in front of the name: "Qwen_Qwen3-8B-GGUF".
 constexpr auto kPublishers = std::to_array<std::string_view>(
     {"qwen",           "google",      "mistralai",    "microsoft",   "meta-llama",    "deepseek-ai",
@@ -81,6 +81,9 @@ constexpr auto kFormats = std::to_array<FormatEnding>({
     {"mxfp 4 preview", WeightFormat::mxfp4},
     {"mxfp 4 q 8", WeightFormat::mxfp4},
     {"float 8", WeightFormat::fp8},
+    {"float 8dq", WeightFormat::fp8},  // of torchao, and the next two
+    {"int 8 int 4", WeightFormat::int4},
+    {"8da 4w", WeightFormat::int4},
     {"f 16", WeightFormat::fp16},
     {"w 4a 16 g 128", WeightFormat::int4},
     {"4bits", WeightFormat::int4},
@@ -143,9 +146,14 @@ const Workload* entry_of(const NameParts& wanted, const Zoo& zoo, bool exact) {
   return nullptr;
 }
 
+/// "Meta-Llama-3-8B" is "Llama-3-8B", too.
+void drop_maker(NameParts& parts) {
+  if (parts.size() > 1 && parts.front() == "meta") parts.erase(parts.begin());
+}
+
 /// The entry with these parts: under the name itself, or under that of another fine-tuned copy.
 const Workload* entry_of(NameParts wanted, const Zoo& zoo) {
-  if (wanted.size() > 1 && wanted.front() == "meta") wanted.erase(wanted.begin());
+  drop_maker(wanted);
   if (const auto* found = entry_of(wanted, zoo, true)) return found;
   const auto plain = without_variants(std::move(wanted));
   return plain.empty() ? nullptr : entry_of(plain, zoo, false);
@@ -236,17 +244,30 @@ ModelName with_formats(std::string_view name, std::string_view own, const Worklo
   return out;
 }
 
+/// Parts of a name as `ModelName::checkpoint` has them.
+std::string words_of_name(NameParts parts) {
+  drop_maker(parts);
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+/// Those of a name that is not the entry's own.
+std::string checkpoint_of(std::string_view name, const Workload& entry) {
+  return detail::lower(name) == detail::lower(entry.name) ? std::string() : words_of_name(parts_of(name));
+}
+
 }  // namespace
 
 ModelName model_of(std::string_view name, const Zoo& zoo, bool gguf) {
-  if (zoo.find<Workload>(name) != nullptr) return {.entry = std::string(name)};
+  if (const auto* exact = zoo.find<Workload>(name))
+    return {.entry = std::string(name), .checkpoint = checkpoint_of(name, *exact)};
   for (const std::string_view end : {".json", ".gguf", ".yaml", ".yml", ".safetensors"})
     if (name.ends_with(end)) return {.entry = std::string(name)};
   const auto own = own_name(name);
   const Workload* found = zoo.find<Workload>(own);
   const FormatEnding* stated = nullptr;
   bool packaged = false;
-  for (auto wanted = parts_of(own); found == nullptr && !wanted.empty();) {
+  auto wanted = parts_of(own);
+  for (; found == nullptr && !wanted.empty();) {
     found = entry_of(wanted, zoo);
     if (found != nullptr) break;
     if (ends_in_recipe(wanted)) wanted.resize(wanted.size() - 2);
@@ -275,7 +296,29 @@ ModelName model_of(std::string_view name, const Zoo& zoo, bool gguf) {
   const bool mlx = std::find(all.begin(), all.end(), "mlx") != all.end();
   if (mlx && stated != nullptr && stated->weights == WeightFormat::int4) stated = &kMlxFour;
   if (mlx && stated != nullptr && stated->weights == WeightFormat::w8a16) stated = &kMlxEight;
-  return with_formats(name, own, *found, stated, packaged, gguf);
+  auto out = with_formats(name, own, *found, stated, packaged, gguf);
+  if (!checkpoint_of(own, *found).empty()) out.checkpoint = words_of_name(std::move(wanted));
+  return out;
+}
+
+std::string known_beginning(std::string_view name, const Zoo& zoo) {
+  const auto own = own_name(name);
+  for (auto end = own.find_last_of("-_.:"); end != std::string_view::npos && end > 2;
+       end = own.find_last_of("-_.:", end - 1)) {
+    const auto begin = own.substr(0, end);
+    if (begin.find_first_of("0123456789") == std::string_view::npos) break;  // a maker, or a kind of models
+    if (const auto model = model_of(begin, zoo); !model.entry.empty())
+      return fmt::format("'{}' is {} of the zoo, and what '{}' changes is not known; ", begin, model.entry,
+                         own.substr(end + 1));
+  }
+  return {};
+}
+
+bool names_checkpoint(std::string_view name, std::string_view checkpoint) {
+  auto own = parts_of(name);
+  drop_maker(own);
+  const auto asked = parts_of(checkpoint);
+  return asked == own || without_variants(asked) == own;
 }
 
 }  // namespace mlsysim::detail

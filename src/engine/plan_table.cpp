@@ -28,6 +28,7 @@ constexpr auto kStated = std::to_array<PlanPlace>({
     {"prefill_chunk_tokens", "workload", kServe},
     {"chunked_prefill", "workload", kServe},
     {"engine", "workload"},
+    {"towers", "workload", kServe},
     {"draft_model", "workload", kServe},
     {"draft_acceptance_rate", "workload", kServe, true, true},
     {"draft_tokens", "workload", kServe, true, true},

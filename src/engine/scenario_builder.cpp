@@ -293,6 +293,17 @@ template <class Texts> void take_head(const Texts& texts, Keep& keep, BuiltScena
   out.warnings.push_back(std::move(head->note));
 }
 
+/// The model without its towers, where they do not lie in memory: it reads no images and no sound.
+void drop_towers(Keep& keep, BuiltScenario& out) {
+  Scenario& s = out.scenario;
+  if (s.towers || s.workload == nullptr) return;
+  const auto tower = [](const Stack& stack) { return stack.role == StackRole::tower; };
+  if (std::none_of(s.workload->stacks.begin(), s.workload->stacks.end(), tower)) return;
+  auto& words = keep.heads.emplace_back(*s.workload);
+  std::erase_if(words.stacks, tower);
+  s.workload = &words;
+}
+
 /// Takes formats and notes from the name of a model that is neither an entry's name nor its alias.
 void take_name(std::string_view text, bool has_weights, bool has_cache, const Zoo& zoo, BuiltScenario& out) {
   Scenario& s = out.scenario;
@@ -379,6 +390,7 @@ BuiltScenario ScenarioBuilder::build() const {
   if (const auto asked = texts_.find("workload"); asked != texts_.end())
     take_name(asked->second.text, texts_.contains("weight_format"), texts_.contains("kv_precision"), *zoo_,
               out);
+  drop_towers(*keep, out);
   if (!region_.text.empty()) {
     const Region region = region_of(*zoo_, region_.text, region_.where);
     if (region.grid != nullptr)

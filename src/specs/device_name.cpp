@@ -89,14 +89,16 @@ std::string chip_of_slice(std::vector<std::string> words) {
 }
 
 /// A name without what drivers print around it: "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-5d...)" of
-/// nvidia-smi -L, "Device 0: NVIDIA GeForce RTX 4090, compute capability 8.9, VMM: yes" of llama.cpp.
+/// nvidia-smi -L, "Device 0: NVIDIA GeForce RTX 4090, compute capability 8.9, VMM: yes" of llama.cpp,
+/// "GPU[0] : Card Series: AMD Instinct MI300X OAM" of rocm-smi, "AMD Instinct MI300X (gfx942)".
 std::string_view without_driver(std::string_view text) {
-  const auto colon = text.find(": ");
-  if (colon != std::string_view::npos && (text.starts_with("GPU ") || text.starts_with("Device ")) &&
-      all_digits(text.substr(text.find(' ') + 1, colon - text.find(' ') - 1)))
-    text.remove_prefix(colon + 2);
-  for (const std::string_view end : {" (UUID", ", compute capability"})
+  for (const std::string_view end : {" (UUID", ", compute capability", " (gfx", " [gfx"})
     text = text.substr(0, std::min(text.find(end), text.size()));
+  for (auto colon = text.rfind(':'); colon != std::string_view::npos; colon = text.rfind(':', colon - 1)) {
+    const auto name = text.find_first_not_of(" \t", colon + 1);
+    if (name != std::string_view::npos && name > colon + 1) return text.substr(name);
+    if (colon == 0) break;
+  }
   return text;
 }
 

@@ -109,6 +109,7 @@ struct Scenario {
   std::optional<double> memory_fraction{};
   std::optional<Data<>> kv_cache_memory{};
   double congestion_factor = 1, straggler_factor = 1;
+  bool towers = true;
   const Workload* draft_model = nullptr;
   double draft_acceptance_rate = 0.7;
   std::optional<double> draft_tokens{}, draft_acceptance_decay{}, acceptance_length{};
@@ -185,6 +186,8 @@ struct Scenario {
                  .positive()
                  .defaulted("the node's, else not held against anything"),
              field(&S::memory_fraction, key::memory_fraction).within(0.01, 1).defaulted("the engine's own"),
+             field(&S::towers, "towers", "", "towers of images and sound lie in memory, too")
+                 .defaulted("true"),
              field(&S::kv_cache_memory, key::kv_cache_memory).positive().defaulted("what its rule leaves")),
         training_step_rows<S>(),
         rows(field(&S::cached_prefix_len, key::cached_prefix_len)

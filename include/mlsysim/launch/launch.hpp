@@ -50,13 +50,14 @@ struct FlagFinding {
 
 /// How the flags of a serving engine divide the memory of a device. Absent: the defaults of the engine.
 struct ServingSetup {
-  std::string_view engine;         ///< entry of the zoo whose memory rule holds
-  std::optional<double> context;   ///< tokens of the longest request
-  bool limits_itself = false;      ///< the engine admits requests as long as its cache holds
-  std::optional<double> requests;  ///< that each data-parallel rank works on at once
-  std::optional<double> tokens{};  ///< of its cache; absent: as many as fit
-  double fullest = 1;              ///< layers of the fullest device over the mean of all
-  bool shortens = false;           ///< the engine shortens the context until it fits
+  std::string_view engine;            ///< entry of the zoo whose memory rule holds
+  std::optional<double> context;      ///< tokens of the longest request
+  std::optional<double> positions{};  ///< the longest context of the checkpoint
+  bool limits_itself = false;         ///< the engine admits requests as long as its cache holds
+  std::optional<double> requests;     ///< that each data-parallel rank works on at once
+  std::optional<double> tokens{};     ///< of its cache; absent: as many as fit
+  double fullest = 1;                 ///< layers of the fullest device over the mean of all
+  bool shortens = false;              ///< the engine shortens the context until it fits
   EngineShares shares;
 };
 

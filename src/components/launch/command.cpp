@@ -1,16 +1,11 @@
-// Words of a command, filed under the flags of its engine.
+// The command of a script that starts an engine, and what its launchers say.
 
 #include "detail/command.hpp"
-
-#include <mlsysim/files/detail/files.hpp>
-#include <mlsysim/files/detail/roots.hpp>
-#include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-#include <set>
 
 namespace mlsysim::detail {
 namespace {
@@ -23,210 +18,6 @@ std::string_view base(std::string_view path) {
 bool one_of(std::string_view word, std::initializer_list<std::string_view> all) {
   return std::find(all.begin(), all.end(), word) != all.end();
 }
-
-/// Keys and values of a recipe that comes with torchtune; none of one that the zoo does not have.
-std::vector<std::pair<std::string, std::string>> keys_of_recipe(const std::string& recipe) {
-  static const auto all = flatten_yaml(
-      files::read(zoo_directory() / "launch" / "torchtune_recipes.yaml", "a table of recipes", 1 << 20),
-      "torchtune_recipes.yaml");
-  std::vector<std::pair<std::string, std::string>> out;
-  const auto begin = "recipes." + recipe + ".";
-  for (const auto& given : all)
-    if (given.key.starts_with(begin)) out.emplace_back(given.key.substr(begin.size()), given.value);
-  return out;
-}
-
-/// Whether a word is a flag rather than a value; -1 and -0.5 are values.
-bool is_flag(std::string_view word) {
-  return word.size() > 1 && word[0] == '-' && !number_of(word).has_value();
-}
-
-/// Reads a command's words one by one.
-class WordReader {
- public:
-  WordReader(const FlagTable& table, const std::string& name, const NamedFiles& files, Settings& settings)
-      : table_(table), name_(name), files_(files), settings_(settings) {}
-
-  void read(const std::vector<ShellWord>& words, bool strict) {
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      where_ = {.file = name_, .line = words[i].line};
-      if (words[i].text.empty() || words[i].text == "--") continue;
-      if (!is_flag(words[i].text)) {
-        if (strict) positional(words[i].text);
-        continue;
-      }
-      flag(words, i, strict);
-    }
-    for (const auto& given : from_file_)
-      if (table_.file_wins || !from_words_.contains(given.key)) put_keys(table_, {given}, settings_);
-  }
-
- private:
-  void positional(const std::string& word) {
-    if (table_.engine == name_of(LaunchFormat::trainer)) return recipe(word);
-    const FlagRow* model = table_.find("model", where_);
-    const bool takes_model = model != nullptr && model->sets == "model" && !settings_.has("model");
-    if (!takes_model)
-      throw InputError({.id = "mlsysim.launch.007",
-                        .message = fmt::format("the word '{}' belongs to no flag", word.substr(0, 80)),
-                        .key = word.substr(0, 80),
-                        .found = fmt::format("'{}'", word.substr(0, 80)),
-                        .expected = "a flag, or the value of one",
-                        .hint = "quote values that hold spaces",
-                        .where = where_});
-    settings_.put(*model, {.key = "model", .value = word, .where = where_});
-  }
-
-  /// A recipe in a file, a key of it that is replaced, or a name that a launcher knows.
-  void recipe(const std::string& word) {
-    if (word.ends_with(".yaml") || word.ends_with(".yml"))
-      return file({.key = "config", .value = word, .where = where_});
-    const auto equals = word.find('=');
-    Given given{.key = word.substr(0, equals), .value = {}, .where = where_};
-    if (equals != std::string::npos) given.value = word.substr(equals + 1);
-    const FlagRow* row = table_.find(given.key, where_);
-    const bool alone = equals == std::string::npos;  // a recipe by its name: full_finetune_distributed
-    if (row == nullptr || row->takes == Takes::file || (alone && row->takes != Takes::switched))
-      return settings_.put_unknown(given, "");
-    given.has_value = !alone;
-    from_words_.insert(row->flag);
-    settings_.put(*row, given);
-  }
-
-  void flag(const std::vector<ShellWord>& words, std::size_t& i, bool strict) {
-    const auto& word = words[i].text;
-    const auto equals = word.find('=');
-    std::string key = word.substr(0, equals);
-    key.erase(0, key.find_first_not_of('-'));
-    Given given{.key = key, .value = {}, .where = where_, .has_value = equals != std::string::npos};
-    if (given.has_value) given.value = word.substr(equals + 1);
-    const FlagRow* row = table_.find(key, where_);
-    bool negated = false;
-    if (row == nullptr && key.starts_with("no-")) {
-      row = table_.find(key.substr(3), where_);
-      negated = row != nullptr && row->takes == Takes::toggle;
-      if (!negated) row = nullptr;
-    }
-    if (row == nullptr && strict && dotted(key)) row = table_.section_of(key);
-    if (row == nullptr) return unknown(words, i, std::move(given), strict);
-    from_words_.insert(row->flag);
-    if (row->takes == Takes::switched || row->takes == Takes::toggle) {
-      // trtllm, dotted keys and the parser of transformers give a value even to these.
-      const auto next = i + 1 < words.size() ? std::string_view(words[i + 1].text) : "";
-      const bool value = one_of(next, {"true", "True", "false", "False"}) || (dotted(key) && !is_flag(next));
-      if (!given.has_value && !next.empty() && value) given = {key, words[++i].text, where_};
-      if (negated) given = {key, "false", where_};
-      settings_.put(*row, given);
-      return;
-    }
-    if (!given.has_value) take(words, i, *row, given);
-    put(*row, given);
-  }
-
-  static bool dotted(std::string_view key) { return key.find('.') != std::string_view::npos; }
-
-  void take(const std::vector<ShellWord>& words, std::size_t& i, const FlagRow& row, Given& given) {
-    const bool none = i + 1 >= words.size() || is_flag(words[i + 1].text);
-    if (none && row.takes == Takes::words && !row.why.empty()) return;  // older releases take no value
-    if (none)
-      throw InputError({.id = "mlsysim.launch.005",
-                        .message = fmt::format("'{}' has no value", words[i].text.substr(0, 80)),
-                        .key = row.flag,
-                        .found = i + 1 >= words.size() ? "the end of the command"
-                                                       : fmt::format("'{}'", words[i + 1].text.substr(0, 80)),
-                        .expected = "a value",
-                        .hint = "write the value behind the flag",
-                        .where = where_});
-    given.value = words[++i].text;
-    given.has_value = true;
-    while (row.takes == Takes::words && i + 1 < words.size() && !is_flag(words[i + 1].text))
-      given.value += "," + words[++i].text;
-  }
-
-  void put(const FlagRow& row, const Given& given) {
-    if (row.takes == Takes::file) return file(given);
-    const bool parts = row.takes == Takes::json && given.value.find('{') != std::string::npos;
-    if (parts && row.sets.empty() && row.why.empty()) {
-      put_keys(table_, flatten_yaml(given.value, fmt::format("{} of {}", row.flag, name_), row.flag),
-               settings_);
-      return;
-    }
-    settings_.put(row, given);
-  }
-
-  void unknown(const std::vector<ShellWord>& words, std::size_t& i, Given given, bool strict) {
-    if (!strict) return;  // a launcher's own
-    const bool value = !given.has_value && i + 1 < words.size() && !is_flag(words[i + 1].text);
-    if (value) given.value = words[++i].text;
-    settings_.put_unknown(given, value ? "the word behind it is taken for its value" : "");
-  }
-
-  /// The file of --config: beside the launch, and nowhere else.
-  void file(const Given& given) {
-    const std::filesystem::path path(given.value);
-    if (table_.engine == name_of(LaunchFormat::trainer) && !path.has_extension()) return shipped(given);
-    if (!files_.reachable(path))
-      throw InputError({.id = "mlsysim.launch.011",
-                        .message = "the file that the launch names is not read",
-                        .key = given.key,
-                        .found = fmt::format("'{}'", given.value.substr(0, 80)),
-                        .expected = "a file in the folder of the launch, or below it",
-                        .hint = "put it there, or import the file by itself",
-                        .where = where_});
-    auto keys = path.extension() == ".toml" ? flatten_toml(files_.text(path), path.string())
-                                            : flatten_yaml(files_.text(path), path.string());
-    for (auto& key : keys) {
-      const FlagRow* row = table_.find(key.key, key.where);
-      // vLLM also takes the negated form of a flag as a key.
-      if (row == nullptr && key.key.starts_with("no-") && key.value == "true") {
-        row = table_.find(key.key.substr(3), key.where);
-        if (row != nullptr && row->takes == Takes::toggle)
-          key.value = "false";
-        else
-          row = nullptr;
-      }
-      if (row != nullptr) key.key = row->flag;
-      from_file_.push_back(std::move(key));
-    }
-  }
-
-  /// A recipe that comes with torchtune: what the zoo has of its file. Of others the name says model and
-  /// method: llama3_1/8B_qlora.
-  void shipped(const Given& given) {
-    const auto keys = keys_of_recipe(given.value);
-    const auto slash = given.value.find('/');
-    settings_.put_unknown(given, !keys.empty() ? "a recipe that comes with torchtune 0.6.1, as it is there"
-                                               : "a recipe that comes with torchtune, of which the name is "
-                                                 "read: 'tune cp' writes it as a file");
-    for (const auto& [key, value] : keys)
-      if (const auto* row = table_.find(key, where_))
-        from_file_.push_back({.key = row->flag, .value = value, .where = where_});
-    if (!keys.empty() || slash == std::string::npos) return;
-    std::string size = given.value.substr(slash + 1, given.value.find('_', slash) - slash - 1);
-    for (char& c : size) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const std::string_view method = given.value.find("_qlora") != std::string::npos  ? "qlora_"
-                                    : given.value.find("_lora") != std::string::npos ? "lora_"
-                                                                                     : "";
-    const auto family = given.value.substr(0, slash);
-    for (const auto& [key, value] :
-         {std::pair("model._component_",
-                    fmt::format("torchtune.models.{}.{}{}_{}", family, method, family, size)),
-          {"dtype", "bf16"}})
-      from_file_.push_back({.key = table_.find(key, where_)->flag, .value = value, .where = where_});
-  }
-
-  const FlagTable& table_;
-  const std::string& name_;
-  const NamedFiles& files_;
-  Settings& settings_;
-  Location where_;
-  std::set<std::string> from_words_;
-  std::vector<Given> from_file_;
-};
-
-}  // namespace
-
-namespace {
 
 using Words = std::vector<ShellWord>;
 
@@ -270,9 +61,10 @@ bool passes_on(std::string_view word) {
 /// An engine by the name of its module or script.
 std::optional<LaunchFormat> engine_of_script(std::string_view script) {
   if (one_of(script, {"vllm.entrypoints.openai.api_server", "vllm.entrypoints.api_server", "dynamo.vllm"}) ||
+      one_of(base(script), {"benchmark_latency.py", "benchmark_throughput.py"}) ||
       script.ends_with("vllm/entrypoints/openai/api_server.py"))
     return LaunchFormat::vllm;
-  if (one_of(script, {"sglang.launch_server", "dynamo.sglang"}) ||
+  if (one_of(script, {"sglang.launch_server", "sglang.bench_one_batch", "dynamo.sglang"}) ||
       script.ends_with("sglang/launch_server.py"))
     return LaunchFormat::sglang;
   if (script == "dynamo.trtllm") return LaunchFormat::trtllm;
@@ -296,7 +88,11 @@ std::optional<Start> engine_at(const Words& words, std::size_t i) {
   // "uvx vllm@0.12.0 serve": the release is one of the words before.
   if ((program.starts_with("vllm@") || program.starts_with("vllm==")) && word_at(words, i + 1) == "serve")
     return Start{LaunchFormat::vllm, i + 1, 1};
-  if (one_of(program, {"llama-server", "llama-cli", "llama-run"}))
+  // Benchmarks that run the engine themselves, with a load that their words state.
+  if (program == "vllm" && word_at(words, i + 1) == "bench" &&
+      one_of(word_at(words, i + 2), {"latency", "throughput"}))
+    return Start{LaunchFormat::vllm, i, 3};
+  if (one_of(program, {"llama-server", "llama-cli", "llama-run", "llama-bench"}))
     return Start{LaunchFormat::llama_cpp, i, 1};
   // The names that these had until 2024, where a model of theirs follows.
   if (one_of(program, {"main", "server"}) &&
@@ -384,6 +180,29 @@ std::string_view inner_command(const Words& command, std::size_t first, std::siz
   return shell ? word : std::string_view();
 }
 
+/// torchtitan's own script, which takes what it trains from its environment: CONFIG_FILE=llama3_8b.toml
+/// NGPU=4
+/// ./run_train.sh, and MODULE=llama3 CONFIG=llama3_8b since 0.3.
+std::optional<EngineCommand> titan_command(const Words& command, std::size_t first,
+                                           const ShellScript& script) {
+  const auto variable = [&](std::string_view name) -> const ShellWord* {
+    const auto found = std::find_if(script.assignments.begin(), script.assignments.end(),
+                                    [&](const auto& assigned) { return assigned.first == name; });
+    return found == script.assignments.end() ? nullptr : &found->second;
+  };
+  const auto* config = variable("CONFIG_FILE") != nullptr ? variable("CONFIG_FILE") : variable("CONFIG");
+  if (config == nullptr) return std::nullopt;
+  for (auto i = command.begin() + static_cast<std::ptrdiff_t>(first); i != command.end(); ++i) {
+    if (!one_of(base(i->text), {"run_train.sh", "run_llama_train.sh"})) continue;
+    EngineCommand out{LaunchFormat::torchtitan, {command.begin(), i}, {i + 1, command.end()}, i->text};
+    if (variable("NGPU") == nullptr)  // its default
+      for (const char* word : {"--nproc_per_node", "8"}) out.before.push_back({word, i->line});
+    out.words.insert(out.words.begin(), {{"--job.config_file", config->line}, *config});
+    return out;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<EngineCommand> engine_command(const Words& command, const ShellScript& script) {
@@ -402,6 +221,7 @@ std::optional<EngineCommand> engine_command(const Words& command, const ShellScr
         }
       if (!one_of(base(word_at(command, first)), {"tmux", "screen"})) return std::nullopt;
     }
+  if (auto titan = titan_command(command, first, script)) return titan;
   if (const auto start = started(command, first))
     return EngineCommand{start->format,
                          {command.begin(), from(start->at)},
@@ -409,8 +229,11 @@ std::optional<EngineCommand> engine_command(const Words& command, const ShellScr
                          command[start->at].text};
   // The program of vLLM's image is the server.
   for (std::size_t i = first + 1; passes && i < command.size(); ++i)
-    if (base(command[i].text).starts_with("vllm-openai"))
-      return EngineCommand{LaunchFormat::vllm, {command.begin(), from(i + 1)}, {from(i + 1), command.end()}};
+    if (base(command[i].text).starts_with("vllm-openai")) {
+      const bool serve = word_at(command, i + 1) == "serve";  // behind --entrypoint vllm
+      return EngineCommand{
+          LaunchFormat::vllm, {command.begin(), from(i + 1)}, {from(serve ? i + 2 : i + 1), command.end()}};
+    }
   // The program of llama.cpp's server image is the server, too.
   for (std::size_t i = first + 1; passes && i < command.size(); ++i)
     if (base(command[i].text).starts_with("llama.cpp:server"))
@@ -519,46 +342,6 @@ double ranks_of_launcher(const EngineCommand& command, const ShellScript& script
   if (nodes <= 0) nodes = std::max(1.0, slurm("SLURM_NNODES"));
   if (per_node <= 0) per_node = slurm("SLURM_NTASKS_PER_NODE");
   return per_node > 0 ? nodes * per_node : slurm("SLURM_NTASKS");
-}
-
-bool NamedFiles::holds(const std::filesystem::path& path) const {
-  return written.contains(path.lexically_normal().string()) ||
-         (reachable(path) && files::exists(folder / path));
-}
-
-bool NamedFiles::reachable(const std::filesystem::path& path) const {
-  if (written.contains(path.lexically_normal().string())) return true;
-  return !path.empty() && !folder.empty() && path.is_relative() &&
-         std::none_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
-}
-
-std::string NamedFiles::text(const std::filesystem::path& path) const {
-  const auto own = written.find(path.lexically_normal().string());
-  return own != written.end() ? own->second
-                              : files::read(folder / path, "a configuration file", kLongestLaunch);
-}
-
-void put_words(const FlagTable& table, const EngineCommand& command, const std::string& name,
-               const NamedFiles& files, Settings& settings) {
-  WordReader reader(table, name, files, settings);
-  if (command.format == LaunchFormat::megatron || command.format == LaunchFormat::trainer ||
-      command.format == LaunchFormat::torchtitan)
-    reader.read(command.before, false);  // torchrun's counts
-  reader.read(command.words, true);
-}
-
-void put_keys(const FlagTable& table, const std::vector<Given>& keys, Settings& settings) {
-  std::set<const FlagRow*> sections;
-  for (const auto& given : keys) {
-    const FlagRow* row = table.find(given.key, given.where);
-    const bool section = row == nullptr && (row = table.section_of(given.key)) != nullptr;
-    if (row == nullptr)
-      settings.put_unknown(given, "");
-    else if (!section)
-      settings.put(*row, given);
-    else if (sections.insert(row).second)
-      settings.put(*row, {row->flag, "...", given.where});
-  }
 }
 
 }  // namespace mlsysim::detail

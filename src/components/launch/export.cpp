@@ -14,7 +14,6 @@
 #include <mlsysim/zoo/loader.hpp>
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -40,21 +39,13 @@ const detail::FlagRow* row_of(const FlagTable& table, std::string_view quantity)
   return found == rows.end() ? nullptr : &*found;
 }
 
-/// Where engines download a model of the zoo; its own name where no repository is known.
-std::string repository_of(const std::string& model) {
-  static const auto known = YAML::Load(
-      files::read(zoo_directory() / "launch" / "checkpoints.yaml", "a table of repositories", 1 << 20));
-  const auto found = known["repositories"][model];
-  return found ? found.as<std::string>() : model;
-}
-
 /// A plan and what it becomes.
 class Exporter {
  public:
   Exporter(const Scenario& scenario, LaunchFormat format, const std::string& checkpoint)
       : s_(scenario), r_(scenario, notes_), format_(format), table_(detail::flag_table(format)) {
     model_ = !checkpoint.empty()        ? checkpoint
-             : r_.mode() == Mode::serve ? repository_of(s_.workload->name)
+             : r_.mode() == Mode::serve ? detail::repository_of(s_.workload->name)
                                         : s_.workload->name;
     own_checkpoint_ = !checkpoint.empty();
     dp_ = r_.accelerators() / (r_.tp_size() * s_.pp_size * (r_.mode() == Mode::train ? s_.cp_size : 1));

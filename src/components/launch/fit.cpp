@@ -31,7 +31,7 @@ const ServingEngine& rules_of(const Launch& launch, const ResolvedScenario& r, c
 /// reserves for them, else those of the plan.
 double longest_of(const ServingSetup& setup, const ServingEngine& engine, const ResolvedScenario& r) {
   if (setup.context) return *setup.context;
-  const auto& positions = r.asked().workload->max_positions;
+  const auto& positions = setup.positions;
   if (positions && !setup.limits_itself && engine.memory && engine.memory->needs_longest) return *positions;
   return r.seq_len() + r.asked().output_tokens.value_or(0);
 }
@@ -39,7 +39,7 @@ double longest_of(const ServingSetup& setup, const ServingEngine& engine, const 
 /// Why the longest request is that long, where the launch does not say; empty where it does.
 std::string longest_words(const Launch& launch, const MemoryQuestion& q) {
   if (launch.serving->context) return {};
-  return q.engine->memory->needs_longest && !launch.serving->limits_itself && q.model->max_positions
+  return q.engine->memory->needs_longest && !launch.serving->limits_itself && launch.serving->positions
              ? fmt::format(" ({} starts for all positions of {} unless its length is limited)",
                            name_of(launch.format), q.model->name)
              : " (the plan's prompt and answer)";
@@ -241,6 +241,30 @@ void detail::place_layers(Launch& launch, const Zoo& zoo) {
   launch.notes.push_back(fmt::format("the engine moves what does not fit to host memory{}", placed(q)));
 }
 
+namespace {
+
+/// Adds the memory of the host of a node, where weights or states lie in it. Where it is not known how much
+/// the host has, the summary says what it takes.
+void add_host(const SystemEvaluation& card, Fit& out) {
+  const auto bytes = [&](const char* name) -> std::optional<Data<>> {
+    const auto* m = card.feasibility.find(name);
+    const auto* value = m == nullptr ? nullptr : std::get_if<double>(&m->value);
+    return value == nullptr ? std::nullopt : std::optional(Data<>::from_base(*value));
+  };
+  const auto used = bytes("host_memory_used"), room = bytes("host_memory_capacity");
+  if (!used || *used == Data<>()) return;
+  out.items.push_back({"host", "weights and states in the memory of the host of a node", *used});
+  if (room) out.items.push_back({"host capacity", "memory of the host of a node", *room});
+  if (!room)
+    out.summary += fmt::format(", if the host of a node has {:.3g} GB for it", *used / unit::GB);
+  else if (*used > *room)
+    out.fits = false,
+    out.summary = fmt::format("the host of a node has {:.3g} GB, and {:.3g} GB are to lie there",
+                              *room / unit::GB, *used / unit::GB);
+}
+
+}  // namespace
+
 Fit fit_of(const Scenario& scenario) {
   const auto card = SystemEvaluator::evaluate(scenario);
   Fit out{.fits = card.feasibility.status != EvaluationLevel::Status::fail,
@@ -254,6 +278,7 @@ Fit fit_of(const Scenario& scenario) {
       if (const auto* bytes = std::get_if<double>(&m->value))
         out.items.push_back({name == std::string_view("memory_used") ? "total" : "capacity", m->meaning.str(),
                              Data<>::from_base(*bytes)});
+  if (out.fits) add_host(card, out);
   return out;
 }
 
@@ -288,7 +313,7 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
     const double fullest = launch.serving ? launch.serving->fullest : 1;
     return fullest > 1 && built.scenario.pp_size > 1 ? by_shares(std::move(fit), fullest) : fit;
   }
-  (void)SystemEvaluator::evaluate(built.scenario);  // refuses what no device of the launch does
+  const auto card = SystemEvaluator::evaluate(built.scenario);  // refuses what no device of the launch does
   Notes notes;
   const ResolvedScenario resolved(built.scenario, notes);
   const auto q = question_of(launch, resolved, zoo);
@@ -330,6 +355,7 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
       out.summary += fmt::format(", and the engine works on {:g}: when all are that long, the others wait",
                                  q.requests * out.ranks);
   }
+  if (out.fits) add_host(card, out);
   return out;
 }
 

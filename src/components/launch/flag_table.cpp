@@ -49,6 +49,8 @@ constexpr auto kMeanings = std::to_array<Meaning>({
     {"chunk", "tokens of a chunk of a prompt"},
     {"chunked", "prompts are divided into chunks"},
     {"eager", "kernels are launched one by one"},
+    {"towers", "towers of images and sound lie in memory"},
+    {"pooling", "what a pass computes of a prompt is the answer"},
     {"all_context", "tokens of all requests together"},
     {"memory_fraction", "share of the memory that the engine takes"},
     {"cache_bytes", "bytes of the cache"},

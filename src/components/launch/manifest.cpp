@@ -30,6 +30,7 @@ std::string_view kind_of_manifest(std::string_view text) {
   if (has_key(text, "servingEngineSpec:") ||
       (has_key(text, "image:") && text.find("\n  repository:") != std::string_view::npos))
     return "the values of a Helm chart";
+  if (has_key(text, "modelArtifacts:")) return "the values of llm-d's chart";
   if (has_key(text, "applications:") && text.find("llm_configs:") != std::string_view::npos)
     return "an application of Ray Serve";
   if (has_key(text, "models:") && text.find(" cmd:") != std::string_view::npos)
@@ -37,22 +38,6 @@ std::string_view kind_of_manifest(std::string_view text) {
   if (has_key(text, "jobs:") && text.find(" runs-on:") != std::string_view::npos)
     return "a workflow of GitHub";
   return {};
-}
-
-/// One word in quotes, with `${NAME}` and `$(NAME)` left to be set.
-std::string quoted(std::string text) {
-  for (auto at = text.find("$("); at != std::string::npos; at = text.find("$(", at + 2)) {
-    const auto end = text.find(')', at);
-    if (end == std::string::npos) break;
-    text[at + 1] = '{';
-    text[end] = '}';
-  }
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\' || c == '`') out += '\\';
-    out += c;
-  }
-  return out + '"';
 }
 
 /// The words of `command`, `args` or `entrypoint`: a list has one word in each item, a text is split.
@@ -90,7 +75,20 @@ class ManifestReader {
         task(value);
         text += run->text + "\n";
       }
-    if (const auto* model = value.find("modelURL")) return vllm(*model, value.find("vllmConfig"), before);
+    if (const auto* model = value.find("modelURL")) {
+      if (const auto* image = value.find("repository")) image_ = tagged(*image, value);
+      return vllm(*model, value.find("vllmConfig"), before);
+    }
+    if (const auto* model = value.find("modelArtifacts")) return served_apart(*model, value);
+    if (const auto* serve = value.find("serveConfigV2");
+        serve != nullptr && !nested_) {  // of Ray on Kubernetes
+      nested_ = true;
+      const auto inner = YamlDocument::parse(serve->text, "serveConfigV2", YamlForm::foreign);
+      return read(inner.root(), before);
+    }
+    if (const auto* trainer = value.find("trainer");
+        trainer != nullptr && trainer->find("command") != nullptr)
+      return training_job(*trainer);
     if (const auto* loading = value.find("model_loading_config"))
       if (const auto* model = loading->find(loading->find("model_source") ? "model_source" : "model_id"))
         return vllm(*model, value.find("engine_kwargs"), before);
@@ -135,6 +133,43 @@ class ManifestReader {
     text += fmt::format("NNODES={} ; ", count_text(nodes));
     if (const auto* ranks = whole.find("nprocPerNode"); ranks != nullptr && number_of(ranks->text))
       text += fmt::format("NPROC_PER_NODE={} ; ", quoted(ranks->text));
+  }
+
+  /// An image with the tag that a chart keeps beside it.
+  static std::string tagged(const YamlValue& repository, const YamlValue& beside) {
+    const auto* tag = beside.find("tag");
+    return tag == nullptr || tag->text.empty() ? repository.text : repository.text + ":" + tag->text;
+  }
+
+  /// A job of Kubeflow's trainer: nodes, devices of each, and the command that all run.
+  void training_job(const YamlValue& trainer) {
+    if (const auto* nodes = trainer.find("numNodes"); nodes != nullptr && number_of(nodes->text))
+      text += fmt::format("NNODES={} ; ", quoted(nodes->text));
+    const auto* resources = trainer.find("resourcesPerNode");
+    const auto* limits = resources == nullptr ? nullptr : resources->find("limits");
+    if (const auto* devices = limits == nullptr ? nullptr : limits->find("nvidia.com/gpu"))
+      text += fmt::format("NPROC_PER_NODE={} ; ", quoted(devices->text));
+    text += words_of(trainer.find("command")) + words_of(trainer.find("args")) + "\n";
+  }
+
+  /// A model that llm-d serves, whose prompts may have servers of their own: that of the steps is read.
+  void served_apart(const YamlValue& model, const YamlValue& whole) {
+    const auto* steps = whole.find("decode");
+    const auto* containers = steps == nullptr ? nullptr : steps->find("containers");
+    const auto* place = model.find("uri");
+    if (place == nullptr || containers == nullptr || containers->items.empty()) return;
+    const YamlValue& server = containers->items.front();
+    if (const auto* image = server.find("image")) images.push_back(image->text);
+    text += fmt::format("vllm serve {}", quoted(place->text));
+    const auto* divided = steps->find("parallelism");
+    if (const auto* ranks = divided == nullptr ? nullptr : divided->find("tensor"))
+      text += fmt::format(" --tensor-parallel-size {}", quoted(ranks->text));
+    text += words_of(server.find("args")) + "\n";
+    const auto* prompts = whole.find("prefill");
+    const auto* create = prompts == nullptr ? nullptr : prompts->find("create");
+    if (prompts != nullptr && (create == nullptr || create->text != "false"))
+      notes.push_back(
+          "prompts have servers of their own: the plan is that of decode, which computes them too");
   }
 
   /// A model that KServe serves with vLLM, by where it lies.
@@ -184,7 +219,7 @@ class ManifestReader {
   void container(const YamlValue& value, int before) {
     const YamlValue& own = *value.find("image");
     const auto* repository = own.find("repository");  // of a chart, which keeps the command beside it
-    const auto image = repository != nullptr ? repository->text : own.text;
+    const auto image = repository != nullptr ? tagged(*repository, own) : own.text;
     std::string words;
     const YamlValue* first = nullptr;
     for (const auto* holder : {&own, &value})
@@ -254,7 +289,8 @@ class ManifestReader {
   void vllm(const YamlValue& model, const YamlValue* config, int before) {
     for (auto at = std::count(text.begin(), text.end(), '\n') + 1; at < model.where.line + before; ++at)
       text += '\n';
-    images.emplace_back("vllm/vllm-openai");
+    images.emplace_back(image_.empty() ? "vllm/vllm-openai" : image_);
+    if (!image_.empty()) text += fmt::format("docker run {} ", quoted(image_));
     text += fmt::format("vllm serve {}", quoted(model.text));
     if (config != nullptr)
       for (const auto& [key, flag] : config->pairs) {
@@ -293,117 +329,10 @@ class ManifestReader {
     }
   }
 
-  bool job_ = false;  ///< replicas are nodes of one launch
+  bool job_ = false;     ///< replicas are nodes of one launch
+  bool nested_ = false;  ///< the text of a configuration inside this one is read
+  std::string image_;    ///< that a chart names beside its model
 };
-
-/// Names of Ollama's library without a size, or whose size is that of another model (ollama.com/library,
-/// November 2026).
-constexpr auto kLibrary = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"llama3.1", "llama3.1-8b"},
-    {"llama3.2", "llama3.2-3b"},
-    {"llama3.3", "llama3.3-70b"},
-    {"llama3", "llama3-8b"},
-    {"llama2", "llama2-7b"},
-    {"codellama", "codellama-7b"},
-    {"mistral", "mistral-7b-instruct-v0.3"},
-    {"mistral-7b", "mistral-7b-instruct-v0.3"},
-    {"mixtral", "mixtral-8x7b"},
-    {"gemma2", "gemma2-9b"},
-    {"gemma3", "gemma3-4b"},
-    {"phi4", "phi-4"},
-    {"phi4-14b", "phi-4"},
-    {"qwen2.5", "qwen2.5-7b"},
-    {"qwen2.5-coder", "qwen2.5-coder-7b"},
-    {"qwen3", "qwen3-8b"},
-    {"gpt-oss", "gpt-oss-20b"},
-    {"tinyllama", "tinyllama-1.1b"},
-    {"deepseek-r1", "deepseek-r1-0528-qwen3-8b"},
-    {"deepseek-r1-1.5b", "deepseek-r1-distill-qwen-1.5b"},
-    {"deepseek-r1-7b", "deepseek-r1-distill-qwen-7b"},
-    {"deepseek-r1-8b", "deepseek-r1-0528-qwen3-8b"},
-    {"deepseek-r1-14b", "deepseek-r1-distill-qwen-14b"},
-    {"deepseek-r1-32b", "deepseek-r1-distill-qwen-32b"},
-    {"deepseek-r1-70b", "deepseek-r1-distill-llama-70b"},
-    {"deepseek-r1-671b", "deepseek-r1-0528"},
-});
-
-/// A name of Ollama's library as that of a checkpoint: "llama3.1:8b" is "llama3.1-8b-q4_K_M".
-std::string library_checkpoint(std::string model) {
-  if (model.ends_with(":latest")) model.erase(model.rfind(':'));
-  const auto tag = model.find(':');
-  // A tag without a format is the one in Q4_K_M, and of GPT-OSS the one in MXFP4 (ollama.com/library).
-  const bool stated = tag != std::string::npos && (model.find("-q", tag) != std::string::npos ||
-                                                   model.find("fp16", tag) != std::string::npos ||
-                                                   model.find("bf16", tag) != std::string::npos);
-  if (tag != std::string::npos) model[tag] = '-';
-  for (const auto& [name, meant] : kLibrary)
-    if (model == name) {
-      model = meant;
-      break;
-    }
-  if (stated) return model;
-  return model + (model.starts_with("gpt-oss") ? "-mxfp4" : "-q4_K_M");
-}
-
-/// `ollama run MODEL` with its environment, as the text of a Modelfile; empty where nothing runs so.
-std::string modelfile_of_command(std::string_view text) {
-  if (text.find("ollama run ") == std::string_view::npos) return {};
-  const auto script = split_shell(text, "command line");
-  std::string out;
-  for (const auto& command : script.commands)
-    for (std::size_t i = 0; i + 2 < command.size() && out.empty(); ++i)
-      if (command[i].text.ends_with("ollama") && command[i + 1].text == "run")
-        out = fmt::format("FROM {}\nPARAMETER from_library 1\n", command[i + 2].text);
-  for (const auto& [name, word] : script.assignments) {
-    if (name == "OLLAMA_CONTEXT_LENGTH") out += fmt::format("PARAMETER num_ctx {}\n", word.text);
-    if (name == "OLLAMA_NUM_PARALLEL") out += fmt::format("PARAMETER num_parallel {}\n", word.text);
-    if (name == "CUDA_VISIBLE_DEVICES" && !word.text.empty())
-      out += fmt::format("PARAMETER visible_devices {}\n", word.text);
-  }
-  return out;
-}
-
-/// The Modelfile of Ollama that a text is, or its `ollama run MODEL`, as a launch of llama.cpp, which runs
-/// it; or nothing.
-std::optional<Manifest> read_modelfile(std::string_view text) {
-  const auto command = modelfile_of_command(text);
-  if (!command.empty()) text = command;
-  std::string model, flags, context, parallel, visible;
-  bool speaks = false;  // of a Modelfile rather than of a Dockerfile
-  bool from_hub = false;
-  for (std::string_view rest = text; !rest.empty();) {
-    const auto line = rest.substr(0, std::min(rest.find('\n'), rest.size()));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    std::istringstream words{std::string(line)};
-    std::string instruction, name, value;
-    words >> instruction >> name >> value;
-    if (instruction == "FROM" && model.empty()) model = name;
-    for (const std::string_view hub : {"hf.co/", "huggingface.co/"})
-      if (model.starts_with(hub)) model.erase(0, hub.size()), from_hub = true;
-    speaks = speaks || from_hub || model.ends_with(".gguf") || instruction == "PARAMETER" ||
-             instruction == "TEMPLATE" || instruction == "SYSTEM";
-    if (instruction != "PARAMETER" || value.empty()) continue;
-    if (name == "num_ctx") context = value;
-    if (name == "num_parallel") parallel = value;
-    if (name == "num_gpu") flags += " -ngl " + quoted(value);
-    if (name == "visible_devices") visible = fmt::format("CUDA_VISIBLE_DEVICES={} ", quoted(value));
-    if (name == "num_batch") flags += " -b " + quoted(value);
-  }
-  if (model.empty() || !speaks) return std::nullopt;
-  // Each of its requests has `num_ctx` tokens; llama.cpp is told those of all.
-  const double copies = number_of(parallel).value_or(1);
-  constexpr double usual = 4096;  // docs.ollama.com/context-length, November 2026
-  flags += fmt::format(" -c {}", count_text(number_of(context).value_or(usual) * copies));
-  if (!parallel.empty()) flags += " -np " + quoted(parallel);
-  if (from_hub)  // llama.cpp reads it as it stands
-    flags = " -hf " + quoted(std::exchange(model, "")) + flags;
-  else if (!model.ends_with(".gguf") && !model.starts_with('.') && !model.starts_with('/'))
-    model = library_checkpoint(std::move(model));
-  return Manifest{
-      command.empty() ? "a Modelfile of Ollama" : "a command of Ollama",
-      fmt::format("{}llama-server{}{}\n", visible, model.empty() ? "" : " -m " + quoted(model), flags),
-      {}};
-}
 
 /// The Dockerfile that a text is: its entry point and command in its last image; or nothing.
 std::optional<Manifest> read_dockerfile(std::string_view text) {
@@ -502,10 +431,27 @@ std::optional<Manifest> read_yaml(std::string_view text, const std::string& name
 
 }  // namespace
 
+std::string quoted(std::string text) {
+  for (auto at = text.find("$("); at != std::string::npos; at = text.find("$(", at + 2)) {
+    const auto end =
+        text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_", at + 2);
+    if (end == std::string::npos) break;
+    if (text[end] != ')') continue;
+    text[at + 1] = '{';
+    text[end] = '}';
+  }
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\' || c == '`') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
 std::optional<Manifest> read_manifest(std::string_view text, const std::string& name) {
   for (const std::string_view end : {".yaml", ".yml", ".json"})
     if (name.ends_with(end)) return read_yaml(text, name);
-  for (const auto read : {read_modelfile, read_dockerfile, read_unit})
+  for (const auto read : {read_ollama, read_dockerfile, read_unit})
     if (auto manifest = read(text)) return manifest;
   return std::nullopt;
 }

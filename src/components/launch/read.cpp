@@ -1,8 +1,10 @@
 // From a text to a launch: which format it has, which flags it holds, which plan they make.
 
+#include "detail/checkpoints.hpp"
 #include "detail/command.hpp"
 #include "detail/load_line.hpp"
 #include "detail/manifest.hpp"
+#include "detail/unread.hpp"
 
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/field_input.hpp>
@@ -64,69 +66,6 @@ std::optional<LaunchFormat> script_format(std::string_view text, const std::stri
   return found;
 }
 
-constexpr Fault kNoLaunch{
-    .id = "mlsysim.launch.003",
-    .message = "this is no launch that is known",
-    .expected =
-        "vllm serve, sglang serve, python3 -m sglang.launch_server, trtllm-serve, pretrain_*.py or a script "
-        "of "
-        "the Trainer with their flags; or a file of TensorRT-LLM, NeMo, DeepSpeed, torchtitan, Accelerate, "
-        "axolotl, LLaMA-Factory, torchtune or MLPerf"};
-
-/// Programs that people start and that are not read, by their names.
-constexpr auto kUnread = std::to_array<std::string_view>({"llama-bench",
-                                                          "ollama",
-                                                          "text-generation-launcher",
-                                                          "text-generation-inference",
-                                                          "text-embeddings-router",
-                                                          "text-embeddings-inference",
-                                                          "nim",
-                                                          "infinity_emb",
-                                                          "lmdeploy",
-                                                          "tritonserver",
-                                                          "mlc_llm",
-                                                          "mlx_lm.server",
-                                                          "axolotl",
-                                                          "llamafactory-cli",
-                                                          "trl",
-                                                          "tune",
-                                                          "accelerate",
-                                                          "deepspeed",
-                                                          "torchrun",
-                                                          "horovodrun",
-                                                          "composer",
-                                                          "trtllm-bench",
-                                                          "swift",
-                                                          "xtuner",
-                                                          "colossalai",
-                                                          "sglang.bench_one_batch",
-                                                          "sglang.bench_serving",
-                                                          "sglang_router.launch_server",
-                                                          "vllm",
-                                                          "sglang"});
-
-/// Describes the program that a text without a known launch starts, for the error message.
-std::string unread_program(const LaunchQuestion& q) {
-  for (const auto& command : detail::split_shell(q.text, q.name).commands)
-    for (const auto& word : command) {
-      auto program = std::string_view(word.text).substr(word.text.find_last_of('/') + 1);
-      program = word.text.starts_with("nvcr.io/nim/") ? "nim" : program.substr(0, program.find(':'));
-      if (std::find(kUnread.begin(), kUnread.end(), program) != kUnread.end())
-        return fmt::format("a launch of {}, which is not read", program);
-    }
-  return "other words";
-}
-
-/// A manifest that starts no engine that is read.
-[[noreturn]] void refuse_manifest(const detail::Manifest& manifest, std::string_view name) {
-  throw InputError(kNoLaunch.with(
-      {.found = manifest.images.empty()
-                    ? manifest.kind + " without an engine that is read"
-                    : fmt::format("{} with the images {}", manifest.kind, fmt::join(manifest.images, ", ")),
-       .hint = "give the command of the engine, in quotes",
-       .where = {std::string(name)}}));
-}
-
 /// The words of a command without its place among the machines of a job.
 std::vector<std::string> without_rank(const std::vector<detail::ShellWord>& words) {
   std::vector<std::string> out;
@@ -161,9 +100,9 @@ detail::EngineCommand only_command(const detail::ShellScript& script, LaunchForm
     found = std::move(engine);
   }
   if (!found)
-    throw InputError(kNoLaunch.with({.found = fmt::format("no command of {}", name_of(format)),
-                                     .hint = "look at --format",
-                                     .where = {name}}));
+    throw InputError(detail::kNoLaunch.with({.found = fmt::format("no command of {}", name_of(format)),
+                                             .hint = "look at --format",
+                                             .where = {name}}));
   return std::move(*found);
 }
 
@@ -174,7 +113,7 @@ std::vector<Given> assignments_of(const LaunchQuestion& q) {
   for (const auto& [key, word] : script.assignments)
     out.push_back({.key = key, .value = word.text, .where = {.file = q.name, .line = word.line}});
   if (out.empty())
-    throw InputError(kNoLaunch.with(
+    throw InputError(detail::kNoLaunch.with(
         {.found = "no assignment", .hint = "give the config_*.sh of a submission", .where = {q.name}}));
   return out;
 }
@@ -232,7 +171,7 @@ void put_named_files(detail::Settings& settings, const detail::NamedFiles& files
     std::erase_if(keys, [&](const Given& key) {
       const auto* row = table.find(key.key, key.where);
       const bool said = row != nullptr && !row->sets.empty() && settings.has(row->sets);
-      if (said) settings.put_yielding(*row, key);
+      if (said) settings.put_ignored(*row, key, "the launch itself says it");
       return said;
     });
     put_keys(table, keys, settings);
@@ -287,7 +226,7 @@ std::string builder_model(std::string_view name) {
 }
 
 /// A model and a machine, from the caller or from the launch.
-void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQuestion& q, const Zoo& zoo) {
+void name_parts(Launch& launch, detail::Settings& settings, const LaunchQuestion& q, const Zoo& zoo) {
   for (const auto& [key, text] : q.fields) launch.fields[key] = text;
   const auto name = [&](std::string_view field, std::string_view quantity) {
     if (!settings.has(quantity)) return;
@@ -306,12 +245,14 @@ void name_parts(Launch& launch, const detail::Settings& settings, const LaunchQu
                          .key = settings.flag_name(quantity),
                          .found = fmt::format("'{}'", asked.substr(0, 80)),
                          .expected = "a model of the zoo under its usual name",
-                         .hint = fmt::format("name one with --{}: an entry of the zoo, or its config.json",
+                         .hint = fmt::format("{}name one with --{}: an entry of the zoo, or its config.json",
+                                             detail::known_beginning(asked, zoo),
                                              quantity == "model" ? "model" : "draft-model"),
                          .where = settings.where(quantity),
                          .reason = BreakReason::unknown_model});
     for (auto& note : model.notes) launch.notes.push_back(std::move(note));
     launch.fields[std::string(field)] = model.entry;
+    if (quantity == "model") settings.positions = detail::positions_of(model.checkpoint);
     if (model.weight_format.empty()) return;
     if (quantity != "model" || launch.mode != Mode::serve) {
       launch.notes.push_back(fmt::format("the format that '{}' states has no effect here", asked));
@@ -352,7 +293,7 @@ std::optional<LaunchFormat> launch_format(std::string_view text, std::string_vie
   }
   if (const auto manifest = detail::read_manifest(text, std::string(name))) {
     const auto found = script_format(manifest->script, std::string(name));
-    if (!found) refuse_manifest(*manifest, name);
+    if (!found) detail::refuse_manifest(*manifest, name);
     return found;
   }
   return ends(name, {".yaml", ".yml"}) ? yaml_format(text) : script_format(text, std::string(name));
@@ -468,15 +409,16 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
                       .where = {.file = q.name}});
   const auto format = q.format ? q.format : launch_format(q.text, q.name);
   if (!format)
-    throw InputError(kNoLaunch.with(
-        {.found = unread_program(q), .hint = "--format names the engine of a file", .where = {q.name}}));
+    throw InputError(detail::kNoLaunch.with({.found = detail::unread_program(q),
+                                             .hint = "--format names the engine of a file",
+                                             .where = {q.name}}));
   const auto& table = detail::flag_table(*format);
   Launch out{.format = *format, .version = table.version, .source = table.source};
   detail::Settings settings(table, out.findings);
   if (detail::serves(*format)) take_load(q, out);
   bool yaml = ends(q.name, {".yaml", ".yml", ".json"});
   if (auto manifest = detail::read_manifest(q.text, q.name)) {
-    if (!script_format(manifest->script, q.name)) refuse_manifest(*manifest, q.name);
+    if (!script_format(manifest->script, q.name)) detail::refuse_manifest(*manifest, q.name);
     take_manifest(std::move(*manifest), zoo, q, out);
     yaml = false;
   }
@@ -518,6 +460,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   name_parts(out, settings, q, zoo);
   FieldReader reader(zoo);
   settings.model = q.model != nullptr ? q.model : launched_model(out, reader);
+  if (!settings.positions) settings.positions = settings.model->max_positions;
   if (serves && !q.fields.contains("mode")) settle_mode(*settings.model, out);
   if (serves)
     detail::serving_fields(settings, out, zoo);
@@ -530,7 +473,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
     if (key != "hardware") out.fields[key] = text;
   if (out.serving && out.serving->shortens) detail::shorten_context(out, zoo);
   // Ports of llama.cpp run where host and device mostly share one memory.
-  if (serves && out.fields.at("engine") == name_of(LaunchFormat::llama_cpp) &&
+  if (out.mode == Mode::serve && out.fields.at("engine") == name_of(LaunchFormat::llama_cpp) &&
       detail::places_itself(settings))
     detail::place_layers(out, zoo);
   settings.finish();

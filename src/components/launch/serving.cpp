@@ -161,7 +161,7 @@ void check_heads(const Settings& s, const Launch& launch, const Ranks& r) {
 void check_positions(const Settings& s, const Launch& launch) {
   const auto asked = s.number("context");
   const bool vllm = launch.format == LaunchFormat::vllm;
-  const double most = s.model->max_positions.value_or(HUGE_VAL);
+  const double most = s.positions.value_or(HUGE_VAL);
   if (!(vllm || launch.format == LaunchFormat::sglang) || !asked || *asked <= most) return;
   const auto stretches = [](const FlagFinding& f) {
     return f.flag == "rope-scaling" || f.flag == "hf-overrides" || f.flag == "json-model-override-args";
@@ -203,6 +203,28 @@ void note_refused(const Settings& s, Launch& launch, const Zoo& zoo) {
                                  .use = FlagUse::contradicts,
                                  .what = fmt::format("{} does not run such weights on {}: {}",
                                                      name_of(launch.format), device->name, row.source)});
+}
+
+/// A model of words that answers with vectors or scores: a request is the pass over its prompt.
+void put_pooling(const Settings& s, Launch& launch) {
+  if (!s.on("pooling") || launch.mode != Mode::serve) return;
+  launch.fields.emplace("output_tokens", "1");
+  launch.notes.push_back(
+      "a request is answered with the pass over its prompt, as one of one token: no steps follow");
+}
+
+/// Towers lie in memory where the engine loads them; llama.cpp does so from a file of their own, which it
+/// finds by itself in a repository.
+void put_towers(const Settings& s, Launch& launch) {
+  const auto asked = s.text("towers");
+  const auto tower = [](const Stack& stack) { return stack.role == StackRole::tower; };
+  if (launch.mode != Mode::serve || std::none_of(s.model->stacks.begin(), s.model->stacks.end(), tower))
+    return;
+  const bool finds = launch.format != LaunchFormat::llama_cpp || s.flag_name("model") == "hf-repo";
+  if (asked.empty() ? finds : asked != "false") return;
+  launch.fields["towers"] = "false";
+  launch.notes.push_back(
+      fmt::format("the towers of {} are not loaded: it reads no images and no sound", s.model->name));
 }
 
 void put_draft(Settings& s, Launch& launch) {
@@ -264,6 +286,22 @@ std::optional<double> seen_devices(const Settings& s, const Launch& launch, cons
   return many || all > 1 ? std::optional(all) : std::nullopt;
 }
 
+namespace {
+
+/// The rack of this name; null where it is none.
+const HardwareNode* rack_called(const Zoo& zoo, std::string_view name) {
+  const auto* device = zoo.find<HardwareNode>(name);
+  if (const auto called = devices_called(zoo, name); device == nullptr && called.size() == 1)
+    device = called.front();
+  return device != nullptr && device->part != nullptr ? device : nullptr;
+}
+
+double devices_in(const HardwareNode& rack) {
+  return rack.accelerator_count / std::max(1.0, rack.part->accelerator_count);
+}
+
+}  // namespace
+
 bool takes_machine(Launch& launch, const Zoo& zoo, double devices) {
   auto& name = launch.fields.at("hardware");
   const auto many = names_a_file(name) ? std::nullopt : counted_machine(zoo, name);
@@ -275,7 +313,13 @@ bool takes_machine(Launch& launch, const Zoo& zoo, double devices) {
       launch.notes.push_back(fmt::format("the launch uses {} of the {} devices", devices, many->count));
     name = std::string(many->name);
   }
-  if (names_a_file(name) || zoo.find<HardwareNode>(name) != nullptr || slice_called(zoo, name)) return true;
+  if (names_a_file(name)) return true;
+  if (const auto* rack = rack_called(zoo, name); rack != nullptr && devices < devices_in(*rack)) {
+    launch.notes.push_back(
+        fmt::format("the launch uses {} of the {} devices of {}", devices, devices_in(*rack), rack->name));
+    name = rack->part->name;
+  }
+  if (zoo.find<HardwareNode>(name) != nullptr || slice_called(zoo, name)) return true;
   const auto called = [&](const auto& all) {
     if (all.size() != 1) return false;
     launch.notes.push_back(fmt::format("'{}' is taken for {} of the zoo", name, all.front()->name));
@@ -308,9 +352,8 @@ namespace {
 /// The positions of the model, where llama.cpp takes them for the length of its cache: nothing says how long
 /// it is, or `-c 0` does. Of several devices the plan decides what fits.
 std::optional<double> own_context(const Settings& s, const Launch& launch, const Ranks& r) {
-  const auto* model = s.model;
   const bool own = launch.format == LaunchFormat::llama_cpp && s.number_or("all_context", 0) < 1 && r.pp == 1;
-  return own && model != nullptr ? model->max_positions : std::nullopt;
+  return own ? s.positions : std::nullopt;
 }
 
 /// How the engine was told to divide the memory of a device.
@@ -401,10 +444,13 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   put_undivided(s, launch);
   if (s.on("eager")) fields["execution"] = "eager";
   put_draft(s, launch);
+  put_pooling(s, launch);
+  put_towers(s, launch);
   put_host_memory(s, launch, zoo, r.tp * r.ep * r.pp);
 
   ServingSetup setup{.engine = engine_entry(launch.format),
                      .context = s.number("context"),
+                     .positions = s.positions,
                      .requests = s.number("requests")};
   setup.fullest = r.fullest;
   setup.limits_itself = leaves_open(launch, "context");

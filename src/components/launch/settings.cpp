@@ -146,8 +146,8 @@ void Settings::put_unknown(const Given& given, std::string_view remark) {
   findings_->push_back({given.key, given.value, FlagUse::ignored, std::move(why), given.where});
 }
 
-void Settings::put_yielding(const FlagRow& row, const Given& given) {
-  findings_->push_back({row.flag, given.value, FlagUse::ignored, "the launch itself says it", given.where});
+void Settings::put_ignored(const FlagRow& row, const Given& given, std::string_view why) {
+  findings_->push_back({row.flag, given.value, FlagUse::ignored, std::string(why), given.where});
 }
 
 const Settings::Held* Settings::held(std::string_view quantity) const {

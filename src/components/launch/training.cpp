@@ -194,7 +194,7 @@ void put_sharding(Settings& s, Launch& launch, const TrainingRanks& r) {
     zero = number_of(stage).value_or(0);
   }
   if (s.on("distributed_optimizer")) zero = 1;
-  if (s.on("fsdp"))
+  if (s.on("fsdp") && stage.empty())
     zero = s.number_or("fsdp_stage", 3);
   else if (s.has("fsdp_stage"))
     s.end("fsdp_stage", FlagUse::ignored, "without FSDP it has no effect");

@@ -3,12 +3,16 @@
 
 #include <support/catch.hpp>
 
+#include <launch/detail/checkpoints.hpp>
 #include <launch/detail/flag_table.hpp>
 
+#include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/launch/fit.hpp>
 #include <mlsysim/launch/launch.hpp>
 #include <mlsysim/zoo/loader.hpp>
+
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <string>
@@ -161,11 +165,108 @@ TEST_CASE("what a launch leaves open is a note, and its image states its release
       "python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 16 --nnodes 2 --node-rank ";
   CHECK(number(read(node + "0\n" + node + "1\n", "serve.sh"), "accelerators") == 16);
   // Variables of other programs make no submission to MLPerf.
-  CHECK_THAT(refusal("NGPU=8 CONFIG_FILE=llama3_8b.toml ./run_train.sh", "run.sh"),
+  CHECK_THAT(refusal("NGPU=8 CONFIG_FILE=llama3_8b.toml ./start.sh", "run.sh"),
              Contains("mlsysim.launch.003"));
   // What a shell would compute is one word, wherever it stands.
   CHECK(
       field(
           read("PORT=$(shuf -i 8000-9000 -n 1)\nvllm serve Qwen/Qwen3-8B --port $PORT --max-model-len 4096"),
           "accelerators") == "1");
+}
+
+TEST_CASE("a checkpoint has the positions of its own configuration", "[launch]") {
+  const std::string flag = " --max-model-len ";
+  for (const auto& [name, positions] : {std::pair("meta-llama/Meta-Llama-3-8B-Instruct", 8192),
+                                        {"unsloth/llama-3-8b-Instruct-bnb-4bit", 8192},
+                                        {"neuralmagic/Meta-Llama-3-70B-Instruct-FP8", 8192},
+                                        {"meta-llama/Llama-3.1-8B-Instruct", 131072},
+                                        {"Llama3_8B", 131072},
+                                        {"Qwen/Qwen3-4B", 40960},
+                                        {"Qwen/Qwen3-4B-Instruct-2507", 262144},
+                                        {"Qwen/Qwen3-235B-A22B-Thinking-2507-FP8", 262144},
+                                        {"Qwen/Qwen2.5-7B", 131072},
+                                        {"Qwen/Qwen2.5-7B-Instruct", 32768},
+                                        {"Qwen/Qwen2.5-Coder-32B-Instruct-AWQ", 32768},
+                                        {"deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", 131072},
+                                        {"moonshotai/Kimi-K2-Instruct-0905", 262144}}) {
+    INFO(name);
+    const std::string serve = std::string("vllm serve ") + name;
+    CHECK(refusal(serve + flag + std::to_string(positions)).empty());
+    CHECK_THAT(refusal(serve + flag + std::to_string(positions + 1)), Contains("mlsysim.launch.015"));
+    // Without a length, the engine starts for all of them.
+    CHECK(read(serve).serving->positions == positions);
+  }
+  // What the caller names is what it is.
+  CHECK(read("vllm serve meta-llama/Meta-Llama-3-8B", "x", {{"hardware", "H100"}, {"workload", "Llama3_8B"}})
+            .serving->positions == 131072);
+}
+
+TEST_CASE("every checkpoint with positions of its own is one of an entry that has others", "[launch]") {
+  const auto file = YAML::LoadFile(std::string(MLSYSIM_SOURCE_DIR) + "/zoo/launch/checkpoints.yaml");
+  std::size_t rows = 0;
+  for (const auto& row : file["positions"])
+    for (const auto& name : row.second) {
+      INFO(name.as<std::string>());
+      const auto model = detail::model_of(name.as<std::string>(), standard_zoo());
+      REQUIRE_FALSE(model.entry.empty());
+      // A copy that follows instructions may have those of the entry, and its base others.
+      if (!name.as<std::string>().ends_with("-Instruct"))
+        CHECK(standard_zoo().at<Workload>(model.entry).max_positions != row.first.as<double>());
+      CHECK(detail::positions_of(model.checkpoint) == row.first.as<double>());
+      ++rows;
+    }
+  CHECK(rows > 40);
+}
+
+TEST_CASE("a server of vectors or scores takes no steps", "[launch]") {
+  for (const std::string words :
+       {"vllm serve Qwen/Qwen3-8B --task embed", "vllm serve Qwen/Qwen3-8B --runner pooling",
+        "vllm serve Qwen/Qwen3-8B --convert classify",
+        "python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B --is-embedding",
+        "llama-server -m Qwen3-8B-Q8_0.gguf --embeddings --pooling last"}) {
+    INFO(words);
+    const auto launch = read(words);
+    CHECK(field(launch, "output_tokens") == "1");
+    CHECK_NOTHROW(launch.build(standard_zoo()));
+  }
+  CHECK(field(read("vllm serve Qwen/Qwen3-8B --task generate"), "output_tokens").empty());
+  CHECK(field(read("llama-server -m bge-m3-f16.gguf --embeddings"), "mode") == "infer");
+}
+
+TEST_CASE("towers lie in memory where the engine loads them", "[launch]") {
+  const auto weights = [](const std::string& text) {
+    double towers = 0;
+    const auto launch = read(text);
+    for (const auto& item : fit_of(launch, standard_zoo()).items)
+      if (item.part == "weights" && item.what.find("tower") != std::string::npos) towers += item.bytes.base();
+    return std::pair(towers, field(launch, "towers"));
+  };
+  const auto none = std::pair(0.0, std::string("false"));
+  CHECK(weights("llama-server -m Qwen2.5-VL-7B-Instruct-Q4_K_M.gguf -ngl 99 -c 8192") == none);
+  CHECK(weights("llama-server -hf ggml-org/Qwen2.5-VL-7B-Instruct-GGUF --no-mmproj -ngl 99 -c 8192") == none);
+  CHECK(weights("vllm serve Qwen/Qwen2.5-VL-7B-Instruct --language-model-only --max-model-len 8192") == none);
+  for (const std::string words :
+       {"llama-server -m Qwen2.5-VL-7B-Instruct-Q4_K_M.gguf --mmproj m.gguf -ngl 99 -c 8192",
+        "llama-server -hf ggml-org/Qwen2.5-VL-7B-Instruct-GGUF -ngl 99 -c 8192", "ollama run qwen2.5vl:7b",
+        "vllm serve Qwen/Qwen2.5-VL-7B-Instruct --max-model-len 8192"}) {
+    INFO(words);
+    CHECK(weights(words).first > 3e8);  // 0.67 G of weights, 4 bits at least
+    CHECK(weights(words).second.empty());
+  }
+  // A model of words has none to leave out.
+  CHECK(field(read("llama-server -m Qwen3-8B-Q8_0.gguf -c 4096"), "towers").empty());
+  const auto answer = [](const std::string& text) {
+    return *SystemEvaluator::evaluate(read(text).build(standard_zoo()).scenario)
+                .feasibility.find("memory_used");
+  };
+  const std::string vllm = "vllm serve Qwen/Qwen2.5-VL-7B-Instruct --max-model-len 8192";
+  CHECK(std::get<double>(answer(vllm).value) >
+        std::get<double>(answer(vllm + " --language-model-only").value) + 1.2e9);
+}
+
+TEST_CASE("a launch on a part of a rack runs on its devices", "[launch]") {
+  const auto part = read("vllm serve deepseek-ai/DeepSeek-R1 -tp 4", "x", {{"hardware", "GB200 NVL72"}});
+  CHECK(field(part, "hardware") == "GB200");
+  CHECK(number(part, "accelerators") == 4);
+  CHECK_NOTHROW(part.build(standard_zoo()));
 }

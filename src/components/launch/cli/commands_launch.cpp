@@ -83,8 +83,12 @@ bool is_launch(const std::string& word) {
   if (std::filesystem::is_directory(word, none) || is_program_file(word)) return false;
   const auto bytes = files::try_read(word, kLongest);
   if (bytes.fault != files::ReadFault::none) return false;
-  const bool script = word.ends_with(".sh") || std::string_view(bytes.bytes).starts_with("#!");
-  return script || launch_format(bytes.bytes, word).has_value();
+  const std::string_view text = bytes.bytes;
+  const bool script = word.ends_with(".sh") || text.starts_with("#!");
+  // What a YAML file is that no reader takes, the reader of launches says.
+  const bool foreign =
+      (word.ends_with(".yaml") || word.ends_with(".yml")) && text.find("schema:") == std::string_view::npos;
+  return script || foreign || launch_format(bytes.bytes, word).has_value();
 }
 
 Answer launch_import(const ScenarioRequest& request, const LaunchRequest& asked,
@@ -144,7 +148,8 @@ Answer launch_fit(ScenarioRequest request, LaunchRequest asked, const RenderOpti
   const bool yaml = asked.from.ends_with(".yaml") || asked.from.ends_with(".yml");
   if (asked.from.empty()) {
     fit = fit_of(scenario_of(request).scenario);
-  } else if (file && yaml && asked.format.empty() && !launch_format(bytes.bytes, asked.from)) {
+  } else if (file && yaml && asked.format.empty() && bytes.bytes.find("workload") != std::string::npos &&
+             !launch_format(bytes.bytes, asked.from)) {
     auto plan = read_plan(asked.from, zoo());
     for (const auto& [field, text] : request.fields) plan.builder.set(field, text);
     const auto built = plan.build();

@@ -20,4 +20,10 @@ struct Manifest {
 /// unit of systemd. @throws InputError, ErrorList for a manifest that is no YAML
 [[nodiscard]] std::optional<Manifest> read_manifest(std::string_view text, const std::string& name);
 
+/// The Modelfile of Ollama that a text is, or its `ollama run MODEL`, as a launch of llama.cpp, which runs
+/// it; or nothing.
+[[nodiscard]] std::optional<Manifest> read_ollama(std::string_view text);
+/// One word in quotes, with `${NAME}` and `$(NAME)` left to be set. What a shell computes stays as it is.
+[[nodiscard]] std::string quoted(std::string text);
+
 }  // namespace mlsysim::detail

@@ -24,11 +24,13 @@ class Settings {
 
   /// The model of the launch, once it is known; it lives as long as the launch is read.
   const Workload* model = nullptr;
+  /// The longest context of its checkpoint.
+  std::optional<double> positions;
 
   /// Files a setting under its row. @throws InputError for a value of another kind
   void put(const FlagRow& row, const Given& given);
-  /// Notes a key of a file that the words of the launch override.
-  void put_yielding(const FlagRow& row, const Given& given);
+  /// Notes a flag of the table whose value does not apply here, as the words of a launch override it.
+  void put_ignored(const FlagRow& row, const Given& given, std::string_view why);
   /// Notes a flag that the table does not have.
   void put_unknown(const Given& given, std::string_view remark);
 

@@ -1,0 +1,16 @@
+#pragma once
+/// Checkpoints of models: zoo/launch/checkpoints.yaml.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mlsysim::detail {
+
+/// The repository from which engines download a model of the zoo; the name itself where none is known.
+[[nodiscard]] std::string repository_of(const std::string& model);
+/// Positions that a checkpoint states, where they are not those of the entry that has its shape.
+/// @param checkpoint as ModelName has it
+[[nodiscard]] std::optional<double> positions_of(std::string_view checkpoint);
+
+}  // namespace mlsysim::detail

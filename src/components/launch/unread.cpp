@@ -1,0 +1,93 @@
+#include "detail/unread.hpp"
+
+#include "detail/source.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+namespace mlsysim::detail {
+namespace {
+
+/// Programs that people start and that are not read, by their names.
+constexpr auto kUnread = std::to_array<std::string_view>({"llama-bench",
+                                                          "ollama",
+                                                          "text-generation-launcher",
+                                                          "text-generation-inference",
+                                                          "text-embeddings-router",
+                                                          "text-embeddings-inference",
+                                                          "nim",
+                                                          "infinity_emb",
+                                                          "lmdeploy",
+                                                          "tritonserver",
+                                                          "mlc_llm",
+                                                          "mlx_lm.server",
+                                                          "axolotl",
+                                                          "llamafactory-cli",
+                                                          "trl",
+                                                          "tune",
+                                                          "accelerate",
+                                                          "deepspeed",
+                                                          "torchrun",
+                                                          "horovodrun",
+                                                          "composer",
+                                                          "trtllm-bench",
+                                                          "swift",
+                                                          "xtuner",
+                                                          "colossalai",
+                                                          "sglang.bench_one_batch",
+                                                          "sglang.bench_serving",
+                                                          "sglang_router.launch_server",
+                                                          "vllm",
+                                                          "sglang"});
+
+/// Keys in the first column of a YAML text, for the error message.
+std::string keys_of(std::string_view text) {
+  std::vector<std::string_view> keys;
+  while (!text.empty() && keys.size() < 6) {
+    const auto line = text.substr(0, std::min(text.find('\n'), text.size()));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const auto colon = line.find(':');
+    if (colon != std::string_view::npos && colon > 0 && colon < 40 && line.find_first_of(" #-") > 0)
+      keys.push_back(line.substr(0, colon));
+  }
+  return fmt::format("a file with the keys {}", fmt::join(keys, ", "));
+}
+
+/// Programs of a script, for the error message.
+std::string programs_of(const ShellScript& script) {
+  std::vector<std::string> names;
+  for (const auto& command : script.commands) {
+    const std::string name = "'" + command.front().text.substr(0, 40) + "'";
+    if (std::find(names.begin(), names.end(), name) == names.end() && names.size() < 4) names.push_back(name);
+  }
+  return names.empty() ? "no command" : fmt::format("commands {}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::string unread_program(const LaunchQuestion& q) {
+  if (q.name.ends_with(".yaml") || q.name.ends_with(".yml")) return keys_of(q.text);
+  const auto script = split_shell(q.text, q.name);
+  for (const auto& command : script.commands)
+    for (const auto& word : command) {
+      auto program = std::string_view(word.text).substr(word.text.find_last_of('/') + 1);
+      program = word.text.starts_with("nvcr.io/nim/") ? "nim" : program.substr(0, program.find(':'));
+      if (std::find(kUnread.begin(), kUnread.end(), program) != kUnread.end())
+        return fmt::format("a launch of {}, which is not read", program);
+    }
+  return programs_of(script);
+}
+
+void refuse_manifest(const Manifest& manifest, std::string_view name) {
+  throw InputError(kNoLaunch.with(
+      {.found = manifest.images.empty()
+                    ? manifest.kind + " without an engine that is read"
+                    : fmt::format("{} with the images {}", manifest.kind, fmt::join(manifest.images, ", ")),
+       .hint = "give the command of the engine, in quotes",
+       .where = {std::string(name)}}));
+}
+
+}  // namespace mlsysim::detail
