@@ -26,7 +26,7 @@ class Differ {
 
   /// Runs follow in which only these inputs move, and only these results are read.
   void keep(std::span<const std::size_t> inputs, std::span<const std::size_t> results) {
-    // What does not move pays for being folded where there are several runs.
+    // Folding the inputs that do not move pays where there are several runs.
     std::vector<std::optional<double>> fixed;
     if (inputs.size() > kSeeds) {
       fixed.assign(in_.begin(), in_.end());

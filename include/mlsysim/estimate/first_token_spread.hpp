@@ -55,7 +55,7 @@ template <class T> struct FirstTokenTerms {
 /// Shares of the requests at which what a longer prompt of its own takes is known.
 inline constexpr std::array<double, 4> kKnownShares{0.5, 0.9, 0.95, 0.99};
 
-/// The same at any share, linear in the logarithm of the share above it.
+/// Value at any share of what is known at these, linear in the logarithm of the share above it.
 template <class T> [[nodiscard]] Time<T> beyond_at(const std::array<Time<T>, 4>& known, double share) {
   if (share <= kKnownShares[0]) return known[0];
   std::size_t i = 1;

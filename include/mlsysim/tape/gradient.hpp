@@ -29,7 +29,7 @@ enum class Slope : std::uint8_t {
   step,  ///< changes in steps (ceil, floor, a count): the slope between steps is meaningless, `change` is not
 };
 
-/// What is said of a result that moves in steps along an input.
+/// How much is found out about a result that moves in steps along an input.
 enum class Steps : std::uint8_t {
   followed,  ///< the next step and the change there: for each input several evaluations
   marked,    ///< that it does, and the slope between steps; counts are followed all the same

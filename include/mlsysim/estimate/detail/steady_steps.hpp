@@ -170,8 +170,8 @@ template <class T = double> class Steady {
             now = max(T(length - p_.cached_prefix_len), T{1.0});
     return prompt_of(prompt_ranks(), now, T(p_.cached_prefix_len + now)).total;
   }
-  /// What the own prompt of those that 50, 90, 95 and 99 % stay below takes beyond one of the mean length;
-  /// none where all have it.
+  /// Times that own prompts of the length that 50, 90, 95 and 99 % stay below take beyond one of the mean
+  /// length; none where all have it.
   [[nodiscard]] std::optional<std::array<Time<T>, 4>> own_beyond() const {
     if (!p_.prompt_lengths.differs) return std::nullopt;
     std::array<Time<T>, 4> out;

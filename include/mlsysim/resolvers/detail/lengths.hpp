@@ -30,7 +30,7 @@ template <class Inputs> [[nodiscard]] auto stated_lengths(const Inputs& in) {
               {"output_tokens_cv", "output_tokens_law", in.output_tokens_cv, in.output_tokens_law}};
 }
 
-/// What the law and the deviation make of the mean.
+/// Factors of the mean that follow from the law and the deviation.
 /// @throws InputError for a law without a deviation, or one that cannot have it
 [[nodiscard]] LengthSpread<> length_spread(const StatedLengths& stated, Notes& notes);
 
