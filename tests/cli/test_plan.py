@@ -99,7 +99,7 @@ def test_the_list_holds_every_key_of_serving_plans(run):
                      "parallelism.host_memory_bandwidth", "parallelism.offload_experts", "parallelism.offload_gradients",
                  "parallelism.network_bandwidth", "parallelism.decode_replicas", "parallelism.prefill_ep_size",
                  "parallelism.prefill_replicas", "parallelism.prefill_tp_size",  # test_pools.py
-                 "hardware.memory_fraction", "hardware.kv_cache_memory", "workload.training_tokens"}  # test_launch.py, test_eval.py
+                 "hardware.memory_fraction", "hardware.kv_cache_memory", "workload.training_tokens", "workload.towers"}  # test_launch.py, test_eval.py
     assert keys == tested | elsewhere
 
 

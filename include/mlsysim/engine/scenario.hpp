@@ -108,8 +108,8 @@ struct Scenario {
   std::optional<Data<>> host_memory{};
   std::optional<double> memory_fraction{};
   std::optional<Data<>> kv_cache_memory{};
-  double congestion_factor = 1, straggler_factor = 1;
   bool towers = true;
+  double congestion_factor = 1, straggler_factor = 1;
   const Workload* draft_model = nullptr;
   double draft_acceptance_rate = 0.7;
   std::optional<double> draft_tokens{}, draft_acceptance_decay{}, acceptance_length{};

@@ -222,11 +222,17 @@ std::optional<EngineCommand> engine_command(const Words& command, const ShellScr
       if (!one_of(base(word_at(command, first)), {"tmux", "screen"})) return std::nullopt;
     }
   if (auto titan = titan_command(command, first, script)) return titan;
-  if (const auto start = started(command, first))
-    return EngineCommand{start->format,
-                         {command.begin(), from(start->at)},
-                         {from(start->at + start->skip), command.end()},
-                         command[start->at].text};
+  if (const auto start = started(command, first)) {
+    EngineCommand out{start->format,
+                      {command.begin(), from(start->at)},
+                      {from(start->at + start->skip), command.end()},
+                      command[start->at].text};
+    if (base(out.program) == "llama-bench")  // in its words these are numbers of tokens
+      for (auto& word : out.words)
+        for (const auto& [own, flag] : {std::pair("-p", "--n-prompt"), {"-n", "--n-gen"}})
+          if (word.text == own) word.text = flag;
+    return out;
+  }
   // The program of vLLM's image is the server.
   for (std::size_t i = first + 1; passes && i < command.size(); ++i)
     if (base(command[i].text).starts_with("vllm-openai")) {

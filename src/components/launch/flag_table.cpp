@@ -113,6 +113,12 @@ constexpr auto kHost = std::to_array<Meaning>({
     {"split", "what each device holds: whole layers, a part of each, or everything"},
     {"device_shares", "shares of the layers of each device"},
 });
+/// Quantities of the load of a benchmark.
+constexpr auto kLoad = std::to_array<Meaning>({
+    {"prompt", "tokens of a prompt"},
+    {"answer", "tokens of an answer"},
+    {"batch", "requests that come at once"},
+});
 /// Quantities of fine-tuning recipes.
 constexpr auto kRecipe = std::to_array<Meaning>({
     {"pure_bf16", "weights, gradients and states have 16 bits"},
@@ -294,7 +300,7 @@ bool concerns(const FlagDefault& row, const HardwareNode* device) {
 std::string_view meaning_of(std::string_view quantity) {
   for (const std::span<const Meaning> table :
        {std::span<const Meaning>(kMeanings), std::span<const Meaning>(kHost),
-        std::span<const Meaning>(kRecipe), std::span<const Meaning>(kShape)})
+        std::span<const Meaning>(kRecipe), std::span<const Meaning>(kLoad), std::span<const Meaning>(kShape)})
     for (const auto& [name, meaning] : table)
       if (name == quantity) return meaning;
   return {};

@@ -366,6 +366,12 @@ const Workload* launched_model(const Launch& launch, FieldReader& reader) {
   return static_cast<const Workload*>(std::get<ObjectRef>(value.value).object);
 }
 
+/// Takes the model of the launch, and its positions where its checkpoint has no others.
+void take_model(const Workload& model, detail::Settings& settings) {
+  settings.model = &model;
+  if (!settings.positions) settings.positions = model.max_positions;
+}
+
 /// A server of a model that answers in one pass generates nothing, whatever its flags say of steps.
 void settle_mode(const Workload& model, Launch& launch) {
   launch.mode = usual_mode(model);
@@ -459,8 +465,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   out.fields["mode"] = name_of(out.mode);
   name_parts(out, settings, q, zoo);
   FieldReader reader(zoo);
-  settings.model = q.model != nullptr ? q.model : launched_model(out, reader);
-  if (!settings.positions) settings.positions = settings.model->max_positions;
+  take_model(q.model != nullptr ? *q.model : *launched_model(out, reader), settings);
   if (serves && !q.fields.contains("mode")) settle_mode(*settings.model, out);
   if (serves)
     detail::serving_fields(settings, out, zoo);

@@ -158,11 +158,19 @@ void check_heads(const Settings& s, const Launch& launch, const Ranks& r) {
 
 /// vLLM and SGLang do not start for requests longer than the positions of the checkpoint, unless the launch
 /// stretches them or says that it means it.
-void check_positions(const Settings& s, const Launch& launch) {
-  const auto asked = s.number("context");
+void check_positions(const Settings& s, Launch& launch) {
+  auto asked = s.number("context");
+  if (launch.format == LaunchFormat::llama_cpp)
+    if (const auto all = s.number("all_context"))
+      asked = std::floor(*all / std::max(1.0, s.number_or("requests", 1)));
   const bool vllm = launch.format == LaunchFormat::vllm;
   const double most = s.positions.value_or(HUGE_VAL);
-  if (!(vllm || launch.format == LaunchFormat::sglang) || !asked || *asked <= most) return;
+  if (!asked || *asked <= most) return;
+  if (!vllm && launch.format != LaunchFormat::sglang) {
+    launch.notes.push_back(fmt::format("a request of {:g} tokens is longer than the {:g} positions of {}",
+                                       *asked, most, s.model->name));
+    return;
+  }
   const auto stretches = [](const FlagFinding& f) {
     return f.flag == "rope-scaling" || f.flag == "hf-overrides" || f.flag == "json-model-override-args";
   };
@@ -225,6 +233,14 @@ void put_towers(const Settings& s, Launch& launch) {
   launch.fields["towers"] = "false";
   launch.notes.push_back(
       fmt::format("the towers of {} are not loaded: it reads no images and no sound", s.model->name));
+}
+
+/// The load that a benchmark states beside the flags of its engine.
+void put_load(const Settings& s, Launch& launch) {
+  for (const auto& [quantity, field] :
+       {std::pair("prompt", "seq_len"), {"answer", "output_tokens"}, {"batch", "batch_size"}})
+    if (const auto number = s.number(quantity)) launch.fields.emplace(field, count_text(*number));
+  if (s.has("batch")) launch.fields.emplace("load", name_of(Load::burst));
 }
 
 void put_draft(Settings& s, Launch& launch) {
@@ -400,13 +416,11 @@ double answer_of(const std::map<std::string, std::string>& fields) {
 
 }  // namespace
 
-void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
+namespace {
+
+/// Degrees, devices and machines.
+void put_devices(Settings& s, Launch& launch, const Zoo& zoo, const Ranks& r) {
   auto& fields = launch.fields;
-  Ranks r = ranks_of(s, launch.format);
-  if (launch.format == LaunchFormat::llama_cpp) spread_layers(s, launch, zoo, r);
-  check_heads(s, launch, r);
-  check_positions(s, launch);
-  check_visible(s, launch, r);
   fields["tp_size"] = count_text(r.tp);
   if (r.pp > 1) fields["pp_size"] = count_text(r.pp);
   if (r.ep > 1) fields["ep_size"] = count_text(r.ep);
@@ -425,6 +439,18 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   } else if (s.number_or("nodes", 1) > 1) {
     s.end("nodes", FlagUse::ignored, "the machine that was named has its own");
   }
+}
+
+}  // namespace
+
+void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
+  auto& fields = launch.fields;
+  Ranks r = ranks_of(s, launch.format);
+  if (launch.format == LaunchFormat::llama_cpp) spread_layers(s, launch, zoo, r);
+  check_heads(s, launch, r);
+  check_positions(s, launch);
+  check_visible(s, launch, r);
+  put_devices(s, launch, zoo, r);
   put_format(s, launch, "format", "precision");
   if (const auto word = s.text("weight_format"); !word.empty()) {
     // AWQ and GPTQ are methods, mostly of 4 bits: the name of a checkpoint states its bits, and stays.
@@ -445,6 +471,7 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   if (s.on("eager")) fields["execution"] = "eager";
   put_draft(s, launch);
   put_pooling(s, launch);
+  put_load(s, launch);
   put_towers(s, launch);
   put_host_memory(s, launch, zoo, r.tp * r.ep * r.pp);
 
@@ -467,7 +494,7 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
   setup.shortens = own && s.flag("places_itself").value_or(true);
   if (setup.requests && *setup.requests < 1) setup.requests.reset();
   if (setup.requests) {
-    fields["batch_size"] = count_text(*setup.requests * r.copies);
+    if (!s.has("batch")) fields["batch_size"] = count_text(*setup.requests * r.copies);
     setup.requests = std::max(1.0, *setup.requests * r.copies * r.tp * r.pp / r.devices);
   }
   if (setup.context && !own && !fields.contains("seq_len")) {

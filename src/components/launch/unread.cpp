@@ -12,8 +12,7 @@ namespace mlsysim::detail {
 namespace {
 
 /// Programs that people start and that are not read, by their names.
-constexpr auto kUnread = std::to_array<std::string_view>({"llama-bench",
-                                                          "ollama",
+constexpr auto kUnread = std::to_array<std::string_view>({"ollama",
                                                           "text-generation-launcher",
                                                           "text-generation-inference",
                                                           "text-embeddings-router",
@@ -37,7 +36,6 @@ constexpr auto kUnread = std::to_array<std::string_view>({"llama-bench",
                                                           "swift",
                                                           "xtuner",
                                                           "colossalai",
-                                                          "sglang.bench_one_batch",
                                                           "sglang.bench_serving",
                                                           "sglang_router.launch_server",
                                                           "vllm",

@@ -166,7 +166,10 @@ void add_tower(Workload& w, const Json& root, const char* key, const std::string
   Stack s;
   s.role = StackRole::tower;
   const auto layers = c.count("tower_layers"), hidden = c.count("tower_hidden"),
-             heads = c.count("tower_heads"), width = c.count("tower_width");
+             heads = c.count("tower_heads");
+  auto width = c.count("tower_width");
+  if (const auto ratio = width ? std::nullopt : c.count("tower_ratio"); ratio && hidden)
+    width = *ratio * *hidden;
   if (!layers || !hidden || !heads || !width || *layers * *hidden * *heads * *width == 0) {
     notes.push_back(fmt::format("{} is not understood: the tower is left out", key));
     return;

@@ -133,3 +133,50 @@ TEST_CASE("models of Ollama's library by the names of their makers", "[launch]")
   }
   CHECK(field(read("ollama run bge-m3"), "mode") == "infer");
 }
+
+TEST_CASE("benchmarks that run an engine state their load", "[launch]") {
+  const auto same = [](const std::string& words, const std::string& engine, const std::string& batch) {
+    INFO(words);
+    const auto launch = read(words);
+    CHECK(field(launch, "engine") == engine);
+    CHECK(field(launch, "workload") == "Qwen3_8B");
+    CHECK(field(launch, "seq_len") == "1024");
+    CHECK(field(launch, "output_tokens") == "128");
+    CHECK(field(launch, "batch_size") == batch);
+    CHECK_NOTHROW(launch.build(standard_zoo()));
+    return launch;
+  };
+  const auto latency =
+      same("vllm bench latency --model Qwen/Qwen3-8B --input-len 1024 --output-len 128 --batch-size 8 -tp 2",
+           "vllm", "8");
+  CHECK(field(latency, "load") == "burst");
+  CHECK(field(latency, "tp_size") == "2");
+  same(
+      "python benchmarks/benchmark_throughput.py --model Qwen/Qwen3-8B --input-len 1024 --output-len 128 "
+      "--num-prompts 100",
+      "vllm", "100");
+  same(
+      "python3 -m sglang.bench_one_batch --model-path Qwen/Qwen3-8B --batch 16 --input-len 1024 --output-len "
+      "128",
+      "sglang", "16");
+  const auto llama =
+      same("./llama-bench -m Qwen3-8B-Q4_K_M.gguf -p 1024 -n 128 -ngl 99 -r 3", "llama_cpp", "");
+  CHECK(field(llama, "weight_format") == "q4_k_m");
+  // A client of a server that runs elsewhere starts no engine.
+  CHECK_FALSE(launch_format("vllm bench serve --model Qwen/Qwen3-8B", "command line").has_value());
+}
+
+TEST_CASE("an image may be told its program, and llama.cpp takes longer requests than its model",
+          "[launch]") {
+  const auto told = read("docker run --entrypoint vllm vllm/vllm-openai:v0.11.0 serve Qwen/Qwen3-8B -tp 2");
+  CHECK(field(told, "workload") == "Qwen3_8B");
+  CHECK(field(told, "engine") == "vllm@0.11.0");
+  const auto notes = [](const std::string& words) {
+    const auto launch = read("llama-server -m Llama-3-8B-Instruct-Q8_0.gguf -ngl 99 " + words);
+    std::size_t found = 0;
+    for (const auto& note : launch.notes) found += note.find("8192 positions") != std::string::npos ? 1 : 0;
+    return found;
+  };
+  CHECK(notes("-c 32768") == 1);
+  CHECK(notes("-c 32768 -np 4") == 0);
+}

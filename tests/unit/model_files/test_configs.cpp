@@ -177,3 +177,21 @@ TEST_CASE("the tower of Pixtral has three matrices and no biases", "[model_files
   REQUIRE(tower->feed_forward.dense.has_value());
   CHECK(tower->feed_forward.dense->gated);
 }
+
+TEST_CASE("the tower of Qwen2-VL is as wide as its patches", "[model_files]") {
+  // In its configuration hidden_size is the width behind the projector.
+  const auto read = read_config(
+      {.config =
+           R"({"model_type":"qwen2_vl","hidden_size":1536,"num_hidden_layers":28,"num_attention_heads":12,
+           "num_key_value_heads":2,"intermediate_size":8960,"vocab_size":151936,"tie_word_embeddings":true,
+           "vision_config":{"depth":32,"embed_dim":1280,"mlp_ratio":4,"num_heads":16,"hidden_size":1536,
+           "patch_size":14,"spatial_merge_size":2,"temporal_patch_size":2}})"},
+      "config.json");
+  REQUIRE(read.workload.stacks.size() == 2);
+  const Stack& tower = read.workload.stacks.back();
+  CHECK(tower.role == StackRole::tower);
+  CHECK(tower.hidden == 1280.0);
+  CHECK(tower.feed_forward.dense->width == 5120.0);
+  // 32 layers of two square halves of attention and two matrices, in 16 bits: 630 M weights.
+  CHECK(tower_weights({.model = &read.workload}) / unit::GB == Approx(2 * 0.634).epsilon(0.02));
+}
