@@ -407,7 +407,7 @@ def test_family_states_what_is_launched(refused, tmp_path):
 @pytest.mark.parametrize(("words", "parts"), [
     (("optimize", *EVAL[1:], "--axis", "batchsize=1..8", "--maximize", "token_throughput"), ["mlsysim.explore.040", "'batchsize'", "'batch_size'"]),
     (("eval", "Llama3_8B", "H100,H200"), ["mlsysim.engine.032", "sweep", "decide"]),
-    (("size", "Llama3_8B", "H100", "--rate", "10/s"), ["--on", "e.g. mlsysim size "]),
+    (("size", "Llama3_8B", "--rate", "10/s"), ["--on", "e.g. mlsysim size "]),
     (("solve", "Llama3_8B", "H100", "batch_size"), ["mlsysim.cli.375", "'H100'"]),
     (("export", "Llama3_8B", "H100", "--to", "vlm"), ["mlsysim.cli.111", "'vllm'?"]),
     (("calibrate", "--device", "A100"), ["--table", "e.g. mlsysim calibrate "]),

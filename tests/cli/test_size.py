@@ -32,6 +32,15 @@ def test_the_answer_says_its_load(run, words, load):
     assert code == 0 and card["load"] == load and load in run("eval", "Llama3_8B", "H100", *words).out.splitlines()[1]
 
 
+def test_machines_stand_behind_the_model_as_well(run):
+    load = ("--rate", "2/s", "-o", "json")
+    assert run("size", "Llama3_8B", "H100", *load).out == run("size", "Llama3_8B", "--on", "H100", *load).out
+    flagged = run("decide", "Llama3_8B", "--on", "H100,A100", *load)
+    assert flagged.code == 0
+    for words in (("H100", "A100"), ("H100,A100",)):
+        assert run("decide", "Llama3_8B", *words, *load).out == flagged.out
+
+
 SAID = "2048 tokens in, 128 tokens out, all alike"
 
 

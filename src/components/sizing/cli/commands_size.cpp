@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 
 namespace mlsysim::cli {
 namespace {
@@ -70,6 +71,14 @@ std::map<std::string, std::string> prices_of(const std::vector<std::string>& pri
                         .hint = "leave one out"});
   }
   return out;
+}
+
+/// Takes the words behind the model as machines: `decide MODEL A B` and `decide MODEL A,B` are --on A,B.
+void take_machines(ScenarioRequest& request, SizeRequest& asked) {
+  for (; request.targets.size() > 1; request.targets.erase(request.targets.begin() + 1)) {
+    std::istringstream words(request.targets[1]);
+    for (std::string machine; std::getline(words, machine, ',');) asked.on.push_back(std::move(machine));
+  }
 }
 
 Asked ask(ScenarioRequest request, const SizeRequest& asked) {
@@ -170,7 +179,8 @@ std::optional<ErrorBook> book_of(const SizeRequest& asked, std::string& rests_on
 
 }  // namespace
 
-Answer size_question(const ScenarioRequest& request, const SizeRequest& asked, const RenderOptions& options) {
+Answer size_question(ScenarioRequest request, SizeRequest asked, const RenderOptions& options) {
+  take_machines(request, asked);
   if (asked.on.size() > 1)
     throw InputError({.id = "mlsysim.cli.244",
                       .message = "size is asked of one machine",
@@ -187,8 +197,8 @@ Answer size_question(const ScenarioRequest& request, const SizeRequest& asked, c
   return {render(q.question, found.value(), options), notes_of(q.machines) + rests_on};
 }
 
-Answer decide_question(const ScenarioRequest& request, const SizeRequest& asked,
-                       const RenderOptions& options) {
+Answer decide_question(ScenarioRequest request, SizeRequest asked, const RenderOptions& options) {
+  take_machines(request, asked);
   const auto target = target_of(asked.output);
   if (!target.file.empty() && target.form != "html" && target.form != "md" && target.form != "pdf")
     throw InputError(

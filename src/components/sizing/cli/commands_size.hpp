@@ -20,10 +20,9 @@ struct SizeRequest {
   bool force = false;               ///< replace a file that others wrote
   CompareMeasuredRequest measured;  ///< of decide: a file of one's own; empty: none
 };
-/// The only target is the model.
-[[nodiscard]] Answer size_question(const ScenarioRequest& request, const SizeRequest& asked,
-                                   const RenderOptions& options);
-[[nodiscard]] Answer decide_question(const ScenarioRequest& request, const SizeRequest& asked,
+/// The first target is the model; further ones are machines, as those of --on.
+[[nodiscard]] Answer size_question(ScenarioRequest request, SizeRequest asked, const RenderOptions& options);
+[[nodiscard]] Answer decide_question(ScenarioRequest request, SizeRequest asked,
                                      const RenderOptions& options);
 /// The targets are the words of a claim: "Llama3_70B 8xH100 412 token/s/gpu at itl 20 ms".
 [[nodiscard]] Answer claim_question(const ScenarioRequest& request, const RenderOptions& options);

@@ -11,11 +11,12 @@ namespace mlsysim::cli {
 void Program::size_commands() {
   const auto asked = std::make_shared<SizeRequest>();
   const auto limits = [this, asked](CLI::App& app, bool several) {
-    demand(app, "MODEL", scenario_.targets, "a model of the zoo, or a file of one");
+    demand(app, "MODEL", scenario_.targets,
+           several ? "a model of the zoo, or a file of one; then machines, where --on has none"
+                   : "a model of the zoo, or a file of one; then the machine, where --on has none");
     values_[offer(app, "--on", asked->on, several ? "machines, separated by commas" : "the machine",
                   several ? "NAME,..." : "NAME")
-                ->delimiter(',')
-                ->required()]
+                ->delimiter(',')]
         .place = Place::machine;
     limit_options(app, [asked](ServiceLimit limit) { asked->limits.push_back(std::move(limit)); });
     offer(app, "--within", asked->within,
@@ -53,7 +54,7 @@ void Program::size_commands() {
       "  mlsysim size Llama3_70B --on AWS_p5_48xlarge --rate 2/s --e2e '30 s'\n"
       "  mlsysim size Llama3_8B --on H100 --tokens 15T --within '90 d' --batch-size 2048 --seq-len 8192\n"
       "Exit codes: 0 fine, 1 bad input, 2 no plan meets the limits.",
-      [this, asked] { return size_question(scenario_, *asked, render_); }, {Place::model});
+      [this, asked] { return size_question(scenario_, *asked, render_); }, {Place::model, Place::machine});
   limits(*s, false);
   auto* d = command(
       app_, "decide", "Choose a machine: cost with ranges, and what would change the choice",
@@ -70,7 +71,7 @@ void Program::size_commands() {
         asked->output = format_;
         return decide_question(scenario_, *asked, render_);
       },
-      {Place::model});
+      {Place::model, Place::machine});
   limits(*d, true);
   offer(*d, "--points", asked->points, "write the kernels to measure next, for mlsysim measure --points",
         "FILE");
