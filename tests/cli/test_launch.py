@@ -55,7 +55,7 @@ def test_fit_ends_with_its_verdict(run, plan):
     bad = run("fit", "--from", "vllm serve Llama3_70B --max-model-len 8k", "--hardware", "H100", "-o", "json")
     assert bad.code == 2
     rows = bad.json()["rows"]
-    assert any(row["part"] == "change" and "ranks that divide each layer" in row["what"] for row in rows)
+    assert any(row["part"] == "change" and "tensor parallelism 2" in row["what"] for row in rows)
     path = plan('version: "1"\nname: t\nworkload: {name: Llama3_70B, batch_size: 8}\nhardware: {name: H100}\n')
     assert run("fit", "--from", path).code == 2
     assert run("fit", "--from", path, "--accelerators", "8").code == 0
