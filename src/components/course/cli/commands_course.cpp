@@ -278,7 +278,8 @@ std::string text_of(const Submission& submission, const Assignment& assignment,
 std::vector<fs::path> files_below(const fs::path& folder) {
   std::vector<fs::path> out;
   for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file()) out.push_back(entry.path().lexically_relative(folder));
+    if (entry.is_regular_file() && entry.path().extension() != ".pyc")  // Python leaves them behind
+      out.push_back(entry.path().lexically_relative(folder));
   std::sort(out.begin(), out.end());
   return out;
 }
