@@ -28,7 +28,7 @@ class CancelToken {
  public:
   void cancel() { requested_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool requested() const { return requested_.load(std::memory_order_relaxed); }
-  /// What says so, for searches that look at it themselves.
+  /// Flag of the request, for searches that look at it themselves.
   [[nodiscard]] const std::atomic<bool>& flag() const { return requested_; }
 
  private:

@@ -17,7 +17,7 @@ namespace mlsysim {
 [[nodiscard]] const Node* reference_node(const HardwareNode& hardware);
 /// Devices that an entry stands for: one, or those of a rack.
 [[nodiscard]] double devices_in(const HardwareNode& entry);
-/// What so many of a device are called: racks that they fill, by the name of the zoo, or their number.
+/// Name of so many of a device: racks that they fill, by the name of the zoo, or their number.
 /// @param per_node devices of a node, where somebody states them: nodes of another size make no rack
 [[nodiscard]] std::string devices_name(const HardwareNode& hardware, double devices,
                                        std::optional<double> per_node);

@@ -180,9 +180,8 @@ std::string_view inner_command(const Words& command, std::size_t first, std::siz
   return shell ? word : std::string_view();
 }
 
-/// torchtitan's own script, which takes what it trains from its environment: CONFIG_FILE=llama3_8b.toml
-/// NGPU=4
-/// ./run_train.sh, and MODULE=llama3 CONFIG=llama3_8b since 0.3.
+/// torchtitan's own script, which takes what it trains from its environment: CONFIG_FILE and NGPU, or MODULE
+/// and CONFIG since 0.3.
 std::optional<EngineCommand> titan_command(const Words& command, std::size_t first,
                                            const ShellScript& script) {
   const auto variable = [&](std::string_view name) -> const ShellWord* {

@@ -28,8 +28,8 @@ struct ModelName {
 /// Whether `checkpoint` of a ModelName is the checkpoint of this name, or a fine-tuned copy of it:
 /// "Llama-3-8B" names "llama 3 8b instruct", "Llama-3-8B-Instruct" does not name "llama 3 8b".
 [[nodiscard]] bool names_checkpoint(std::string_view name, std::string_view checkpoint);
-/// What is known of a name that is not: "'Llama-3-8B' is Llama3_8B, and what '262k' changes is not known; ".
-/// Empty where no beginning of it is the name of a model.
+/// Words about the beginning of an unknown name: "'Llama-3-8B' is Llama3_8B, and what '262k' changes is not
+/// known; ". Empty where no beginning of it is the name of a model.
 [[nodiscard]] std::string known_beginning(std::string_view name, const Zoo& zoo);
 /// The kind of the head that proposes tokens, where a name states one: eagle of "yuhuili/EAGLE3-Qwen3-32B".
 /// Empty for other names.

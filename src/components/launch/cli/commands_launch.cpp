@@ -85,7 +85,7 @@ bool is_launch(const std::string& word) {
   if (bytes.fault != files::ReadFault::none) return false;
   const std::string_view text = bytes.bytes;
   const bool script = word.ends_with(".sh") || text.starts_with("#!");
-  // What a YAML file is that no reader takes, the reader of launches says.
+  // The reader of launches refuses a YAML file that no reader takes.
   const bool foreign =
       (word.ends_with(".yaml") || word.ends_with(".yml")) && text.find("schema:") == std::string_view::npos;
   return script || foreign || launch_format(bytes.bytes, word).has_value();

@@ -1,5 +1,5 @@
 #pragma once
-/// What is said of texts that are no launch that is read.
+/// Refusals of texts that are no launch, or none that is read.
 
 #include "manifest.hpp"
 
