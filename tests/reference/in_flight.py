@@ -347,22 +347,7 @@ class Steady:
         return SimpleNamespace(kernels=total - launches, host=launches + host)
 
     def with_own(self, mean, quantile, share):
-        """A quantile with the own prompt, which does not depend on the line: what exceeds the means adds in squares."""
-        if not self.prompts.differ:
-            return quantile
-        parts = (quantile - mean, self.beyond(share))
-        square = sum(x * abs(x) for x in parts)
-        return mean + math.copysign(math.sqrt(abs(square)), square)
-
-    def beyond(self, share):
-        """What the own prompt takes beyond one of the mean length. Known at four shares; between them linear in the
-        logarithm of the share above."""
-        known = (0.5, 0.9, 0.95, 0.99)
-        extra = [self.one_pass(self.s.seq_len * self.prompts.factor(q)) - self.one_pass(self.s.seq_len) for q in known]
-        at = [-math.log(1 - q) for q in known]
-        place = max(at[0], -math.log(1 - share))
-        i = max(k for k in range(3) if at[k] <= place)
-        return extra[i] + (extra[i + 1] - extra[i]) * (place - at[i]) / (at[i + 1] - at[i])
+        return self.prompts.with_own(mean, quantile, share, lambda factor: self.one_pass(self.s.seq_len * factor))
 
     def one_pass(self, length):
         """A prompt of another length in one pass of its own."""
