@@ -296,9 +296,12 @@ template <class Texts> void take_head(const Texts& texts, Keep& keep, BuiltScena
 /// The model without its towers, where they do not lie in memory: it reads no images and no sound.
 void drop_towers(Keep& keep, BuiltScenario& out) {
   Scenario& s = out.scenario;
-  if (s.towers || s.workload == nullptr) return;
+  if (s.towers.value_or(true) || s.workload == nullptr) return;
   const auto tower = [](const Stack& stack) { return stack.role == StackRole::tower; };
-  if (std::none_of(s.workload->stacks.begin(), s.workload->stacks.end(), tower)) return;
+  if (std::none_of(s.workload->stacks.begin(), s.workload->stacks.end(), tower)) {
+    out.warnings.push_back(fmt::format("no effect, as {} has none: towers", s.workload->name));
+    return;
+  }
   auto& words = keep.heads.emplace_back(*s.workload);
   std::erase_if(words.stacks, tower);
   s.workload = &words;

@@ -108,7 +108,7 @@ struct Scenario {
   std::optional<Data<>> host_memory{};
   std::optional<double> memory_fraction{};
   std::optional<Data<>> kv_cache_memory{};
-  bool towers = true;
+  std::optional<bool> towers{};
   double congestion_factor = 1, straggler_factor = 1;
   const Workload* draft_model = nullptr;
   double draft_acceptance_rate = 0.7;

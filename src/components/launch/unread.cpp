@@ -58,6 +58,7 @@ std::string keys_of(std::string_view text) {
 std::string programs_of(const ShellScript& script) {
   std::vector<std::string> names;
   for (const auto& command : script.commands) {
+    if (command.empty()) continue;
     const std::string name = "'" + command.front().text.substr(0, 40) + "'";
     if (std::find(names.begin(), names.end(), name) == names.end() && names.size() < 4) names.push_back(name);
   }
