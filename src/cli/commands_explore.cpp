@@ -427,7 +427,11 @@ Answer compare_question(ScenarioRequest request, const CompareRequest& asked, co
          .hint = "e.g. mlsysim compare Llama3_70B H100 H200 --accelerators 8, or --with precision=fp8"});
   const auto from = changed_subject(request, asked.against), to = changed_subject(request, with);
   if (result.empty()) result = main_result(from.subject);
-  const auto difference = compare(from.subject, to.subject, result);
+  auto difference = compare(from.subject, to.subject, result);
+  if (difference.from == difference.to) {  // titles do not name all that differs
+    for (const auto& change : asked.against) difference.from += ", " + change;
+    for (const auto& change : with) difference.to += ", " + change;
+  }
   const bool brief = options.format == OutputFormat::text && options.verbosity == Verbosity::brief;
   std::vector<NumberInterval> both;
   std::vector<const char*> side;

@@ -13,9 +13,10 @@
 namespace mlsysim {
 namespace {
 
-constexpr std::size_t kAllOrders = 12;  // figures up to which every subset is evaluated
-constexpr std::size_t kSampledOrders = 512;
-constexpr double kRounding = 1e-12;  // of a result; a smaller part of a difference is none
+constexpr std::size_t kAllOrders = 12;                        // figures up to which every subset is evaluated
+constexpr std::size_t kFewestOrders = 16, kMostOrders = 512;  // sampled, each with its reverse
+constexpr double kStandardError = 0.001;  // of an effect, over all effects, at which sampling ends
+constexpr double kRounding = 1e-12;       // of a result; a smaller part of a difference is none
 
 /// A figure that both subjects have, with different values.
 struct Changed {
@@ -82,27 +83,53 @@ std::vector<double> every_order(Mixture& value, std::size_t n) {
   return part;
 }
 
+/// The effect of an input over the sampled orders.
+struct Effect {
+  double sum = 0, squares = 0;
+};
+
+/// Whether the mean of each effect is as good as known.
+bool settled(const std::vector<Effect>& effects, double orders) {
+  double all = 0, variance = 0;
+  for (const auto& e : effects) {
+    const double mean = e.sum / orders;
+    all += std::fabs(mean);
+    variance = std::max(variance, (e.squares / orders - mean * mean) / (orders - 1));
+  }
+  return std::sqrt(variance) <= kStandardError * all;
+}
+
 std::vector<double> sampled_orders(Mixture& value, std::size_t n) {
-  std::vector<double> part(n, 0.0);
+  std::vector<Effect> effects(n);
   std::vector<std::size_t> order(n);
-  for (std::size_t sample = 0; sample < kSampledOrders; ++sample) {
+  std::size_t sample = 0;
+  const double none = value(std::vector<bool>(n, false)), all = value(std::vector<bool>(n, true));
+  while (sample < kFewestOrders || (sample < kMostOrders && !settled(effects, static_cast<double>(sample)))) {
     std::iota(order.begin(), order.end(), std::size_t{0});
     for (std::size_t k = n; k-- > 1;)
       std::swap(order[k],
                 order[static_cast<std::size_t>(uniform_draw(1, static_cast<std::uint32_t>(sample), k) *
                                                static_cast<double>(k + 1))]);
+    std::vector<double> both(n, 0.0);
     for (int pass = 0; pass < 2; ++pass) {
       std::vector<bool> is_new(n);
-      double before = value(is_new);
+      double before = none;
       for (const std::size_t k : order) {
         is_new[k] = true;
-        const double after = value(is_new);
-        part[k] += (after - before) / (2.0 * kSampledOrders);
+        const double after = k == order.back() ? all : value(is_new);
+        both[k] += (after - before) / 2;
         before = after;
       }
       std::reverse(order.begin(), order.end());
     }
+    for (std::size_t k = 0; k < n; ++k) {
+      effects[k].sum += both[k];
+      effects[k].squares += both[k] * both[k];
+    }
+    ++sample;
   }
+  std::vector<double> part(n);
+  for (std::size_t k = 0; k < n; ++k) part[k] = effects[k].sum / static_cast<double>(sample);
   return part;
 }
 

@@ -6,7 +6,8 @@
 ///
 /// f(S): the result where the inputs in S have their new value. s: inputs in S. n: inputs that differ. Parts
 /// do not depend on an order of the changes, and add up to f(all) - f(none). All sets are evaluated for up to
-/// 12 inputs. Beyond, 512 fixed random orders and their reverses are averaged.
+/// 12 inputs. Beyond, 16 to 512 fixed random orders and their reverses are averaged, until the standard error
+/// of each effect is a thousandth of all effects.
 /// Example: time = traffic / bandwidth from 2 B at 1 B/s to 6 B at 2 B/s, 2 s to 3 s: traffic +3 s, bandwidth
 /// -2 s.
 /// @cite shapley1953value
