@@ -95,9 +95,9 @@ std::string verdict_first(bool fits, std::string_view summary, const Table& tabl
                           const RenderOptions& options) {
   auto text = render(table, options);
   if (options.format != OutputFormat::text) return text;
-  constexpr std::string_view said = "fits: ";  // how the summary of an answer begins
-  if (fits && summary.starts_with(said))
-    return fmt::format("FITS: {}.\n\n{}", summary.substr(said.size()), text);
+  const std::string_view said = fits ? "fits: " : "does not fit: ";  // how the summary of an answer begins
+  if (summary.starts_with(said))
+    return fmt::format("{}: {}.\n\n{}", fits ? "FITS" : "DOES NOT FIT", summary.substr(said.size()), text);
   return fmt::format("{}{}.\n\n{}", fits ? "FITS. " : "DOES NOT FIT: ", summary, text);
 }
 

@@ -19,6 +19,7 @@ constexpr auto kAliases = std::to_array<std::pair<std::string_view, std::string_
      {"burst", "batch_size"},
      {"rate", "arrival_rate"},
      {"request_rate", "arrival_rate"},
+     {"qps", "arrival_rate"},
      {"gpus", "accelerators"},  // engines, launchers and benchmarks, as the next ones
      {"num_gpus", "accelerators"},
      {"num_devices", "accelerators"},
@@ -34,6 +35,9 @@ constexpr auto kAliases = std::to_array<std::pair<std::string_view, std::string_
      {"prefill_workers", "prefill_replicas"},  // Dynamo and AIConfigurator, as the next one
      {"decode_workers", "decode_replicas"},
      {"batch", "batch_size"},
+     {"users", "batch_size"},
+     {"max_num_seqs", "batch_size"},  // vLLM, as the next one
+     {"quantization", "weight_format"},
      {"isl", "seq_len"},
      {"input_len", "seq_len"},
      {"input_tokens", "seq_len"},

@@ -79,7 +79,8 @@ Axis range_of(std::string_view whole, double low, double high, std::string_view 
   }
   if (tail.empty() && !exps.dimensionless())
     throw InputError(kAxis, "a range of quantities needs a number of values", "axis",
-                     fmt::format("'{}'", whole), "e.g. 1 TB/s..8 TB/s:64");
+                     fmt::format("'{}'", whole),
+                     fmt::format("e.g. {}:10 for ten values, {}*2 to double", whole, whole));
   const double step = tail.empty() ? 1 : number_of(detail::trimmed(tail.substr(1)), whole);
   if (!(step > 0))
     throw InputError(kAxis, "the step is not positive", "axis", fmt::format("'{}'", whole), "a step above 0");
