@@ -74,7 +74,7 @@ TrainingProblem<> settle_step(const In& in, Notes& notes) {
 
 InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) {
   const Conventions c = with_kernels(conventions_or_standard(in.conventions), in.engine);
-  const bool stores = (in.weight_format || in.precision) && in.workload->main() != nullptr;
+  const bool stores = in.weight_format && in.workload->main() != nullptr;
   if (in.weight_format && !stores)
     notes.remark("no effect on a model without layers of a transformer: weight_format");
   const auto stored =
