@@ -132,9 +132,7 @@ std::string link_kind(const HardwareNode& device, const Node* node, double devic
   const double joined =
       node == nullptr ? usual : node->domain_accelerators.value_or(node->accelerators_per_node);
   if (devices > joined) return "network";
-  const bool bus = node != nullptr && !node->intra_node_topology.empty() ? node->intra_node_topology == "pcie"
-                                                                         : !device.device_link.bandwidth;
-  return bus ? "host bus" : "device link";
+  return joined_by_bus(device, node) ? "host bus" : "device link";
 }
 
 HardwareNode as_of_its_class(HardwareNode device) {

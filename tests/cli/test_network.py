@@ -102,3 +102,14 @@ def test_the_number_of_adapters_can_be_said(run):
     assert not any("adapters" in warning for warning in said["warnings"])
     assert one["communication_latency"] > 6 * many["communication_latency"]
     assert one["step_latency"] > many["step_latency"]
+
+
+def test_an_engine_takes_one_shot_for_few_tokens(run):
+    """All-reduces of 2 MiB over eight H200: TensorRT-LLM reads all of it from every other device up to 128 tokens, and then a share at a time."""
+    def token(engine, requests):
+        words = ("Llama3_70B", "H200", "--accelerators", "8", "--tp-size", "8", "--seq-len", "1024", "--output-tokens", "1024")
+        card = run("eval", *words, "--engine", engine, "--concurrency", str(requests), "-o", "json").json()
+        return card["p_itl"]
+
+    assert token("tensorrt_llm", 126) > token("tensorrt_llm", 132)
+    assert token("vllm", 126) < token("vllm", 132)

@@ -133,7 +133,8 @@ inline constexpr auto kTrends = std::to_array<Trend>({
     {"ProtocolRing", "time",
      "+message ~ranks ~passes -bandwidth +launch +hop +sync -low_latency_share -share -copy_ratio"},
     {"SwitchAllReduce", "time", "+message ~ranks -bandwidth +start -share"},
-    {"DirectAllReduce", "time", "+message +ranks -bandwidth +start +hop +second -share"},
+    {"DirectAllReduce", "time",
+     "+message +ranks -bandwidth +start +hop +second -share ~message_rows +one_shot_rows"},
     {"ProtocolAllToAll", "time",
      "+message ~ranks -bandwidth +launch +hop +sync -pair_share -share -copy_ratio"},
 

@@ -74,24 +74,27 @@ def switch_all_reduce(message, ranks, l):
     )
 
 
-def direct_all_reduce(message, ranks, l):
+def direct_all_reduce(message, rows, ranks, l):
     """A serving engine's own kernel: everybody reads everything, or adds up a share and reads the others'
-    sums (vllm-custom-allreduce, one-stage and two-stage kernels)."""
+    sums (vllm-custom-allreduce, one-stage and two-stage kernels). TensorRT-LLM's does the first for all messages
+    of few rows (trtllm-allreduce-fusion)."""
     wire = message / (l.direct_share * group_bandwidth(ranks, l))
     once = (ranks - 1) * (l.direct_hop + wire)
     twice = l.direct_second + 2 * (ranks - 1) * l.direct_hop + 2 * (1 - 1 / ranks) * wire
-    return l.direct_start + min(once, twice)
+    return l.direct_start + (once if 0 < rows <= l.direct_rows else min(once, twice))
 
 
-def all_reduce_inside(message, ranks, l):
-    """The fastest of what there is."""
+def all_reduce_inside(message, rows, ranks, l):
+    """The fastest of what there is, but for messages that an engine keeps to its own kernel."""
     if ranks <= 1:
         return 0.0
+    if l.direct and 0 < rows <= l.direct_rows:
+        return direct_all_reduce(message, rows, ranks, l)
     ways = [protocol_ring(message, ranks, 2, l)]
     if l.switch_share > 0:
         ways.append(switch_all_reduce(message, ranks, l))
     if l.direct:
-        ways.append(direct_all_reduce(message, ranks, l))
+        ways.append(direct_all_reduce(message, rows, ranks, l))
     return min(ways)
 
 
@@ -246,8 +249,8 @@ def switch_through(message, s, l):
     return l.launch + l.switch_start + 2 * s.rounds * s.climb + max(inside, between)
 
 
-def all_reduce(message, s, l):
-    inside = torus_ring(message, 2, s, l) if l.axes else all_reduce_inside(message, s.inner, l)
+def all_reduce(message, rows, s, l):
+    inside = torus_ring(message, 2, s, l) if l.axes else all_reduce_inside(message, rows, s.inner, l)
     if s.nodes == 1:
         return inside
     part = message / s.inner
@@ -296,7 +299,7 @@ def collective_time(op, l):
         return point_to_point(op.message, op.stride, l)
     s = spread(int(op.ranks), op.stride, l)
     if op.pattern == "all_reduce":
-        return all_reduce(op.message, s, l)
+        return all_reduce(op.message, op.m, s, l)
     if op.pattern in ("all_gather", "reduce_scatter"):
         return gather(op.message, s, l)
     assert op.pattern == "all_to_all", op.pattern

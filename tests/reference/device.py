@@ -3,6 +3,7 @@
 import math
 from types import SimpleNamespace
 
+import zoo
 from recurrences import recurrences
 from zoo import BYTES, ZOO, default, entry, get, of
 
@@ -261,10 +262,10 @@ def pod(name):
     return fleet_of_node({"accelerator": p["accelerator"], "accelerators_per_node": p["chips"], "levels": axes}, 1)
 
 
-def links_view(fleet, phase):
+def links_view(fleet, phase, engine=None):
     """The levels of a machine, innermost first; bandwidths are one way, a device's part, or of one link of an
-    axis."""
-    hardware, node, fabric = fleet.hardware, fleet.node, fleet.fabric or {}
+    axis. An engine may bring a family of collectives."""
+    hardware, node, fabric = zoo.under(fleet.hardware, engine), fleet.node, fleet.fabric or {}
     per_node = node["accelerators_per_node"]
     l = SimpleNamespace(levels=[], axes=0, algorithm="usual")
     set_collectives(l, hardware, node, phase)
@@ -354,3 +355,6 @@ def set_collectives(l, hardware, node, phase):
         l.direct_second, l.direct_share = of("direct_second", "direct_second"), of(
             "direct_share", "direct_share"
         )
+        bus = node.get("intra_node_topology", "" if get(hardware, "device_link.bandwidth") else "pcie") == "pcie"
+        stated = node.get("collectives", {}).get("direct_rows") or zoo.of(hardware, "collectives.direct_rows")
+        l.direct_rows = 0 if bus else stated or 0

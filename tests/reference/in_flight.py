@@ -51,7 +51,7 @@ class OperatorPasses:
         if self.h.moe:
             self.device.matrix_rows = min(self.device.matrix_rows, 16)
         fleet = device.fleet_of(s.device, s.tp_size * s.pp_size * s.ep_size)
-        self.links = device.links_view(fleet, "decode")
+        self.links = device.links_view(fleet, "decode", engine)
         if s.collective_algorithm != "usual":
             self.links.algorithm = s.collective_algorithm
 

@@ -149,6 +149,7 @@ def join_tensor_parallel(f, name, share, part):
     message = f.plan.activation_bytes * f.tokens * f.h.hidden
     for pattern in ["reduce_scatter", "all_gather"] if f.plan.sequence_parallel else ["all_reduce"]:
         op = collective(f.ops, name, pattern, "tensor", share, message, f.plan.tp, 1)
+        op.m = f.tokens
         op.parts = {part, "block"}
         op.beside = "product"
 

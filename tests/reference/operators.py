@@ -71,7 +71,7 @@ def input_embedding(f):
         )
         patch.params += 2 * h.hidden  # bias and class token
     pattern = "reduce_scatter" if plan.sequence_parallel else "all_reduce"
-    collective(f.ops, "embedding_join", pattern, "tensor", 1, plan.activation_bytes * values, plan.tp, 1)
+    collective(f.ops, "embedding_join", pattern, "tensor", 1, plan.activation_bytes * values, plan.tp, 1).m = f.tokens
     for op in f.ops:
         op.place = "first"
 

@@ -244,7 +244,7 @@ def serve(s):
         launches.set_runtime(view, s.device, engine, s.precision)
         if s.efficiency is None:
             experts.set_products(view, s.device, launches.engine_of(s), s.precision)
-        links = device.links_view(s.fleet, "decode")
+        links = device.links_view(s.fleet, "decode", engine)
         if s.collective_algorithm != "usual":
             links.algorithm = s.collective_algorithm
         a = serving.serve(

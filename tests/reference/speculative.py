@@ -66,7 +66,7 @@ def speed_up(s, a, batch, mean, final):
         if model.model_view(s.workload).moe:
             experts.set_experts(view, s.device, launches.engine_of(s), s.stored.experts)
         view.issue = launches.issue_of_step(view, math.ceil(a.s / s.ep_size))
-        links = device.links_view(s.fleet, "decode")
+        links = device.links_view(s.fleet, "decode", launches.engine_of(s))
         if s.collective_algorithm != "usual":
             links.algorithm = s.collective_algorithm
         check = checking(s, view, links, a.s, drafted, mean)

@@ -178,11 +178,15 @@ OF_EACH_UNIT = {
 SUM_OF_PARTS = ("compute.units", "memory.capacity", "memory.bandwidth", "device_link.bandwidth", "host_link.bandwidth")
 
 
+# Families that a runtime names, and where a device keeps them: its own collectives are figures.
+FAMILIES = {"fused_attention": "fused_attention", "recurrences": "recurrences", "collectives": "collective_family"}
+
+
 def under(hardware, engine):
-    """A device with the families of fused and linear attention that a runtime, or the nearest one that it extends, names."""
+    """A device with the families of attention and collectives that a runtime, or the nearest one that it extends, names."""
     named = {}
     while engine:
-        named = {**{k: engine[k] for k in ("fused_attention", "recurrences") if k in engine}, **named}
+        named = {**{to: engine[k] for k, to in FAMILIES.items() if k in engine}, **named}
         engine = entry("engine", engine["extends"]) if "extends" in engine else None
     return {**hardware, **named}
 
@@ -202,7 +206,7 @@ def of_row(row, path, hardware):
 
 def of_kernels(hardware, path, holds):
     """Of the first constants of kernels that hold: of the usual families, or of those that a runtime names."""
-    for name in ("usual_products", hardware.get("fused_attention", "usual_attention"), "usual_collectives"):
+    for name in ("usual_products", hardware.get("fused_attention", "usual_attention"), hardware.get("collective_family", "usual_collectives")):
         while name:
             family = entry("kernel_family", name)
             for row in family.get("generations", []):

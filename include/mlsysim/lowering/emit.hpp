@@ -180,6 +180,7 @@ void join_partial_sums(const Frame<T>& f, std::string_view name, const T& count,
   const Data<T> message = f.activations(tokens * f.stack.hidden);
   const auto join = [&](Collective pattern) {
     auto& op = collective(f.ops, name, pattern, CommGroup::tp, count, message, ranks, T{1.0});
+    op.m = tokens;
     op.parts = parts | part::block;
     op.overlap_with = OverlapWith::product;
   };

@@ -39,10 +39,11 @@ template <class T> void input_embedding(const Frame<T>& f) {
     patch.params = patch.params + params<T>(2.0 * h.hidden);  // bias and class token
     for (std::size_t i = first; i < f.ops.size(); ++i) f.ops[i].place = StageScope::first;
   }
-  collective(f.ops, "embedding_join",
-             f.structure.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce,
-             CommGroup::tp, T{1.0}, f.activations(values), f.plan.tp, T{1.0})
-      .place = StageScope::first;
+  auto& join = collective(f.ops, "embedding_join",
+                          f.structure.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce,
+                          CommGroup::tp, T{1.0}, f.activations(values), f.plan.tp, T{1.0});
+  join.m = f.tokens;
+  join.place = StageScope::first;
 }
 
 /// Output head and cross entropy chunk by chunk over the tokens, so that logits are never whole in memory: a

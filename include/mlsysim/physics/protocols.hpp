@@ -100,9 +100,10 @@ struct SwitchAllReduce {
 /// Time of an engine's own all-reduce kernel [s].
 ///
 /// One shot: every rank reads the whole message of every other. Two shots: every rank adds up its share, then
-/// reads the others' sums, with a second synchronization. Example: 250 kB, 8 ranks, 450 GB/s, start 5, hop
-/// 0.5, second 3 us, share 0.8: 13.4 us. Ranges: message, times >= 0; ranks >= 1; bandwidth, share > 0.
-/// @cite vllm-custom-allreduce, one-stage and two-stage kernels
+/// reads the others' sums, with a second synchronization. The faster is taken, or one shot wherever the rows
+/// of the message are few. Example: 250 kB, 8 ranks, 450 GB/s, start 5, hop 0.5, second 3 us, share 0.8: 13.4
+/// us. Ranges: message, times, rows >= 0; ranks >= 1; bandwidth, share > 0.
+/// @cite vllm-custom-allreduce, one-stage and two-stage kernels; trtllm-allreduce-fusion, kOneShotMaxToken
 struct DirectAllReduce {
   static constexpr LawInfo info{"DirectAllReduce", "time = start + min(one shot, second + two shots)",
                                 "vllm-custom-allreduce", "one-stage and two-stage kernels",
@@ -113,13 +114,20 @@ struct DirectAllReduce {
     Bandwidth<T> bandwidth;
     Time<T> start, hop, second;
     T share;
+    T message_rows{0.0}, one_shot_rows{0.0};
     static constexpr auto fields() {
       return rows(field(&Inputs::message, key::message), field(&Inputs::ranks, key::ranks),
                   field(&Inputs::bandwidth, key::bandwidth),
                   field(&Inputs::start, "start", "us", "launch and first synchronization").non_negative(),
                   field(&Inputs::hop, "hop", "us", "each further rank").non_negative(),
                   field(&Inputs::second, "second", "us", "second phase").non_negative(),
-                  field(&Inputs::share, "share", "", "share of the link").within(0.001, 1));
+                  field(&Inputs::share, "share", "", "share of the link").within(0.001, 1),
+                  field(&Inputs::message_rows, "message_rows", "", "rows of the message; 0: not known")
+                      .non_negative()
+                      .defaulted("not known"),
+                  field(&Inputs::one_shot_rows, "one_shot_rows", "", "rows up to which one shot is taken")
+                      .non_negative()
+                      .defaulted("none"));
     }
   };
   template <class T> using Result = ProtocolRing::Result<T>;
@@ -128,7 +136,8 @@ struct DirectAllReduce {
     const auto wire = named("wire", in.message / (in.share * in.bandwidth));
     const Time<T> once = others * (in.hop + wire);
     const Time<T> twice = in.second + 2.0 * (others * in.hop + (1.0 - 1.0 / in.ranks) * wire);
-    return {.time = in.start * min(others, T(1.0)) + min(once, twice)};
+    const auto few = in.message_rows > T(0.0) && in.message_rows <= in.one_shot_rows;
+    return {.time = in.start * min(others, T(1.0)) + select(few, once, min(once, twice))};
   }
 };
 

@@ -184,7 +184,7 @@ template <class H = Stated> struct Tiles {
 /// Times and link shares of library collectives inside a node. See ProtocolRing and its neighbors.
 struct CollectiveTimes {
   std::optional<Time<>> launch, hop, sync, switch_start, direct_start, direct_hop, direct_second;
-  std::optional<double> low_latency_share, copy_ratio, switch_share, pair_share, direct_share;
+  std::optional<double> low_latency_share, copy_ratio, switch_share, pair_share, direct_share, direct_rows;
 
   static constexpr auto fields() {
     using C = CollectiveTimes;
@@ -204,7 +204,10 @@ struct CollectiveTimes {
             .non_negative(),
         field(&C::direct_hop, "direct_hop", "us", "each further rank of it").non_negative(),
         field(&C::direct_second, "direct_second", "us", "its second phase, where it has two").non_negative(),
-        field(&C::direct_share, "direct_share", "", "share of the link that it sustains").within(0.001, 1));
+        field(&C::direct_share, "direct_share", "", "share of the link that it sustains").within(0.001, 1),
+        field(&C::direct_rows, "direct_rows", "",
+              "rows of a pass up to which it takes one shot, however long")
+            .non_negative());
   }
 };
 

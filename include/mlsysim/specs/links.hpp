@@ -93,6 +93,7 @@ template <class T = double> struct LinkNumbers {
   T direct{0.0};              ///< 1 where an engine brings its own all-reduce kernels
   Time<T> direct_start, direct_hop, direct_second;
   T direct_share{1.0};
+  T direct_rows{0.0};  ///< rows up to which that kernel takes one shot, however long; 0: the faster way
 
   /// A level, 0 the innermost.
   [[nodiscard]] constexpr const Level<T>& operator[](int i) const {
@@ -126,7 +127,9 @@ template <class T = double> struct LinkNumbers {
         field(&L::direct_hop, "direct_hop", "us", "each further rank of it").non_negative(),
         field(&L::direct_second, "direct_second", "us", "its second phase").non_negative(),
         field(&L::direct_share, "direct_share", "", "share of the inner link that it sustains")
-            .within(0.001, 1));
+            .within(0.001, 1),
+        field(&L::direct_rows, "direct_rows", "", "rows up to which it takes one shot; 0: the faster way")
+            .non_negative());
   }
 };
 

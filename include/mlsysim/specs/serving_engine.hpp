@@ -135,6 +135,7 @@ struct ServingEngine {
   const KernelFamily* products = nullptr;
   const KernelFamily* fused_attention = nullptr;
   const KernelFamily* recurrences = nullptr;
+  const KernelFamily* collectives = nullptr;
   std::vector<ExpertChoice> experts{};  ///< a row of the format before one of any
   std::vector<LaunchPart> launches{};
   FrameworkHost host{};
@@ -212,6 +213,8 @@ struct ServingEngine {
             .defaulted("usual_attention"),
         field(&E::recurrences, "recurrences", "", "family of linear attention")
             .defaulted("usual_recurrences"),
+        field(&E::collectives, "collectives", "", "family of collectives inside a node")
+            .defaulted("usual_collectives"),
         field(&E::experts, "experts", "",
               "families of kernels for routed experts; a row of the format before one of any")
             .defaulted("products of the device"),

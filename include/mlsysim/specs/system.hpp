@@ -66,6 +66,13 @@ struct Node {
   }
 };
 
+/// Whether devices reach each other over the bus of their host: as the node says, else where a device has no
+/// link of its own.
+[[nodiscard]] inline bool joined_by_bus(const HardwareNode& device, const Node* node) {
+  if (node != nullptr && !node->intra_node_topology.empty()) return node->intra_node_topology == "pcie";
+  return !device.device_link.bandwidth;
+}
+
 /// The network between nodes.
 struct NetworkFabric {
   std::string name;

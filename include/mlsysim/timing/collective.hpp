@@ -173,9 +173,11 @@ template <class T> [[nodiscard]] Spread<T> spread_of(const T& ranks, const T& st
   return out;
 }
 
-/// All-reduce of a group inside one node: the fastest of ring, switch and an engine's own kernel.
+/// All-reduce of a group inside one node: the fastest of ring, switch and an engine's own kernel, or that
+/// kernel alone where it takes all messages of so few rows.
 template <class T>
-[[nodiscard]] Time<T> all_reduce_inside(const Data<T>& message, const T& ranks, const Links<T>& l) {
+[[nodiscard]] Time<T> all_reduce_inside(const Data<T>& message, const T& rows, const T& ranks,
+                                        const Links<T>& l) {
   const Bandwidth<T> bandwidth = group_bandwidth(ranks, l);
   const T& share = l.level1.share;
   const Time<T> ring = apply<ProtocolRing, T>({.message = message,
@@ -202,9 +204,12 @@ template <class T>
                                                     .start = l.direct_start,
                                                     .hop = l.direct_hop,
                                                     .second = l.direct_second,
-                                                    .share = l.direct_share})
+                                                    .share = l.direct_share,
+                                                    .message_rows = rows,
+                                                    .one_shot_rows = l.direct_rows})
                              .time;
-  return select(l.direct > T{0.5}, min(library, direct), library);
+  const auto few = rows > T{0.0} && rows <= l.direct_rows;
+  return select(l.direct > T{0.5}, select(few, direct, min(library, direct)), library);
 }
 
 /// Whether rings nest over the levels between nodes: only where that was asked for. Libraries take the nodes
@@ -377,7 +382,7 @@ template <class T>
                                               const Links<T>& l) {
   const bool reduce = op.collective == Collective::all_reduce;
   if (l.form.axes == 0)
-    return reduce ? all_reduce_inside(op.message, ranks, l) : gather_inside(op.message, ranks, l);
+    return reduce ? all_reduce_inside(op.message, op.m, ranks, l) : gather_inside(op.message, ranks, l);
   return apply<LeveledRing, T>({.message = op.message,
                                 .ranks = ranks,
                                 .passes = T{reduce ? 2.0 : 1.0},

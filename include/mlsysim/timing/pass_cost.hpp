@@ -177,7 +177,7 @@ template <class T> class ListPricer {
  private:
   [[nodiscard]] static bool repeats(const Op<T>& a, const Op<T>& b) {
     return a.collective == b.collective && same_number(a.message.base(), b.message.base()) &&
-           same_number(a.ranks, b.ranks) && same_number(a.stride, b.stride) &&
+           same_number(a.ranks, b.ranks) && same_number(a.stride, b.stride) && same_number(a.m, b.m) &&
            same_number(a.routed.experts, b.routed.experts) && same_number(a.routed.top_k, b.routed.top_k);
   }
 

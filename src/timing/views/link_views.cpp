@@ -36,7 +36,7 @@ void set_collectives(Links<>& l, const Node* node, const HardwareNode& hardware,
         return value;
       }
     }
-    return or_convention(own, convention, name, notes);
+    return own || name.empty() ? own.value_or(convention) : or_convention(own, convention, name, notes);
   };
   const CollectiveTimes t = node != nullptr ? node->collectives : CollectiveTimes();
   const auto share = node != nullptr ? node->link_share : std::nullopt;
@@ -58,6 +58,8 @@ void set_collectives(Links<>& l, const Node* node, const HardwareNode& hardware,
   l.direct_hop = figure("collectives.direct_hop", t.direct_hop, c.direct_hop, "direct_hop");
   l.direct_second = figure("collectives.direct_second", t.direct_second, c.direct_second, "direct_second");
   l.direct_share = figure("collectives.direct_share", t.direct_share, c.direct_share, "direct_share");
+  if (!joined_by_bus(hardware, node))
+    l.direct_rows = figure("collectives.direct_rows", t.direct_rows, 0.0, {});
 }
 
 /// The link that joins the devices of a node: the node's, the devices' own, or else that to the host.

@@ -192,11 +192,10 @@ void set_recurrences(Device<>& device, const ModelView<>& model, const HardwareN
 }
 
 Conventions with_kernels(Conventions conventions, const ServingEngine* runtime) {
-  if (runtime != nullptr)
-    if (const auto* family = stated(*runtime, &ServingEngine::fused_attention))
-      conventions.attention = family;
-  if (runtime != nullptr)
-    if (const auto* family = stated(*runtime, &ServingEngine::recurrences)) conventions.recurrences = family;
+  if (runtime == nullptr) return conventions;
+  if (const auto* family = stated(*runtime, &ServingEngine::fused_attention)) conventions.attention = family;
+  if (const auto* family = stated(*runtime, &ServingEngine::recurrences)) conventions.recurrences = family;
+  if (const auto* family = stated(*runtime, &ServingEngine::collectives)) conventions.collectives = family;
   return conventions;
 }
 

@@ -62,20 +62,24 @@ TEST_CASE("the switch adds up in one go", "[physics]") {
 }
 
 TEST_CASE("an engine's all-reduce reads everything once, or its share twice", "[physics]") {
-  const auto time = [](double kilobytes, double ranks) {
+  const auto time = [](double kilobytes, double ranks, double rows = 0) {
     return DirectAllReduce::solve({.message = kilobytes * u::kB,
                                    .ranks = ranks,
                                    .bandwidth = 100 * u::GB / u::s,
                                    .start = 4 * u::us,
                                    .hop = 0.1 * u::us,
                                    .second = 3 * u::us,
-                                   .share = 0.5})
+                                   .share = 0.5,
+                                   .message_rows = rows,
+                                   .one_shot_rows = 128})
         .time.in(u::us);
   };
   CHECK_THAT(time(10, 8), WithinRel(4 + 7 * (0.1 + 0.2), 1e-12));
   CHECK_THAT(time(1000, 8), WithinRel(4 + 3 + 14 * (0.1 + 20.0 / 8), 1e-12));
   CHECK_THAT(time(1000, 2), WithinRel(4 + 20.1, 1e-12));  // two ranks: one shot moves no more than two
   CHECK(time(1000, 1) == 0);
+  CHECK_THAT(time(1000, 8, 128), WithinRel(4 + 7 * 20.1, 1e-12));  // few rows take one shot, however long
+  CHECK(time(1000, 8, 129) == time(1000, 8));
 }
 
 TEST_CASE("an all-to-all goes to all peers at once", "[physics]") {
