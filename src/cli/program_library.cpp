@@ -221,8 +221,8 @@ void Program::memory_command() {
       ->capture_default_str();
   offer(*m, "--accelerators,--gpus", memory_.accelerators,
         "devices that share the model, by tensor parallelism", "N");
-  offer(*m, "--precision", memory_.precision, "format of the weights; embedding and head keep 16 bits (default: as stored)",
-        "NAME");
+  offer(*m, "--precision", memory_.precision,
+        "format of the weights; embedding and head keep 16 bits (default: as stored)", "NAME");
   offer(*m, "--kv-precision", memory_.kv_precision, "format of keys and values (default: as the model says)",
         "NAME");
   auto* engine = offer(*m, "--engine", memory_.engine,

@@ -127,7 +127,7 @@ template <class T = double> struct Op {
   std::string_view name{};                   ///< static text, e.g. "qkv_projection"
   T count{1.0};
   T m{0.0}, n{0.0}, k{0.0}, copies{1.0};  ///< extents of a product: copies x (m x k) (k x n)
-  // Of a collective that joins products: m rows.
+  // A collective that joins products has m rows.
   // Linear attention: m tokens of a sequence, copies x (k x n) states. Its convolutions: copies sequences.
   T attended_keys{0.0};         ///< attention: keys that a query sees, mean; 0: all n
   T group_heads{1.0};           ///< attention: query heads that share a key-value head
