@@ -453,3 +453,22 @@ def test_the_devices_that_a_manifest_asks_for_are_those_of_the_plan(run, tmp_pat
     assert run("fit", "--from", sky).code == 0  # 42.5 GB of weights, on cards of 25.8 GB
     assert run("fit", "--from", compose, "--hardware", "RTX3090").code == 0
     assert "accelerators: 2" in run("import", compose, "--hardware", "4xRTX3090").out
+
+
+def test_a_fit_holds_host_memory_against_what_lies_there(run, tmp_path):
+    """100 GiB of 141 GB of weights go to the host, 107.4 GB, beside what a device keeps."""
+    words = ("fit", "--from", "vllm serve meta-llama/Llama-3.1-70B-Instruct --cpu-offload-gb 100 --max-model-len 4096", "--hardware", "A100", "-o", "json")
+    for more, code in (((), 0), (("--host-memory", "128 GB"), 0), (("--host-memory", "64 GB"), 2)):
+        done = run(*words, *more)
+        assert done.code == code, done.err
+        parts = {row["part"]: row["bytes"] for row in done.json()["rows"]}
+        assert parts["host"] == pytest.approx(107.4e9, rel=0.01)
+        assert ("host capacity" in parts) == bool(more)
+    # 18 B for each of 13 G weights of which every state lies there, and nothing on a device alone.
+    (tmp_path / "ds.json").write_text('{"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": true}, "zero_optimization": {"stage": 3,'
+                                      ' "offload_optimizer": {"device": "cpu"}, "offload_param": {"device": "cpu"}}}')
+    trained = run("fit", "--from", tmp_path / "ds.json", "--hardware", "RTX3090", "--model", "Llama2_13B", "--accelerators", "1",
+                  "--recomputation", "full", "-o", "json")
+    host = [row["bytes"] for row in trained.json()["rows"] if row["part"] == "host"]
+    assert trained.code == 0 and 13e9 * 14 < host[0] < 13.1e9 * 18.1, host
+    assert not [row for row in run("fit", "Llama3_8B", "H100", "-o", "json").json()["rows"] if row["part"] == "host"]
