@@ -84,9 +84,13 @@ endfunction()
 function(mlsysim_precompile target)
   target_precompile_headers(${target} ${ARGN})
   if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$" AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    # ccache answers for such files where it is told that the header's macros are the same ones.
-    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${CMAKE_CXX_COMPILER_LAUNCHER}")
+    # ccache answers for such files where it is told that the header's macros are the same ones. The header itself keeps
+    # the times of its files, by which the compiler knows them again: one of an older tree would not do.
+    set(launcher "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${CMAKE_CXX_COMPILER_LAUNCHER}")
+    if(NOT "REUSE_FROM" IN_LIST ARGN)
+      set(launcher "")
+    endif()
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
     target_compile_options(${target} PRIVATE -fpch-preprocess)
   endif()
 endfunction()

@@ -1,30 +1,15 @@
 // Worked examples at textbook fidelity: the figures that the Python package MLSys·im gives for the same
 // inputs, to 1e-5. Where ours differ, the test states our value and says why.
 
-#include <support/catch.hpp>
-#include <support/zoo_entries.hpp>
+#include "worked.hpp"
 
 #include <mlsysim/resolvers/models/distributed.hpp>
 #include <mlsysim/resolvers/models/economics.hpp>
 #include <mlsysim/resolvers/models/serving.hpp>
 #include <mlsysim/resolvers/models/single_node.hpp>
 #include <mlsysim/resolvers/models/training_memory.hpp>
-#include <mlsysim/specs/zoo.hpp>
-#include <mlsysim/units/unit.hpp>
-#include <mlsysim/zoo/loader.hpp>
 
-using namespace mlsysim;
-using Catch::Matchers::WithinRel;
-
-namespace {
-
-constexpr double kSame = 1e-5;
-
-const Fleet& fleet(const char* name) { return standard_zoo().at<Fleet>(name); }
-
-auto is(double x) { return WithinRel(x, kSame); }
-
-}  // namespace
+using namespace worked;
 
 TEST_CASE("single node: Llama-3.1-8B on H100, one token", "[catalogue][golden]") {
   // T_c = 2 * 8.03e9 / (989e12 * 0.5); T_m = 1.1 * 16.06e9 / 3.35e12; overhead = 0.01 ms + 32 * 0.01 ms.
