@@ -11,7 +11,7 @@ namespace mlsysim {
 namespace {
 
 constexpr double kEdge = 1e-9;  // distance to a whole number, over it, from which on an operand counts as one
-constexpr double kAlike = 1e-9;  // relative difference of two derivatives that are the same but for rounding
+constexpr double kAlike = 1e-14;  // relative difference of two derivatives that are the same but for rounding
 
 /// The state that a loop leaves, of which this node is one.
 double loop_value(const Recording& r, const TapeNode& node, std::span<const double> values) {
@@ -117,7 +117,7 @@ inline void Slopes::pass(std::size_t n, std::uint32_t operand, double slope) {
     return;
   }
   adjoints_[operand] += adjoints_[n] * slope;
-  marks_[operand] = static_cast<std::uint8_t>(marks_[operand] | (marks_[n] & kRough));
+  marks_[operand] = static_cast<std::uint8_t>(marks_[operand] | (marks_[n] & (kRough | kBeside)));
 }
 
 inline void Slopes::pass_both(std::size_t n, double value) {
@@ -155,7 +155,7 @@ void Slopes::pull(std::size_t n) {
       else if (second)
         pass(n, node.b, 1.0);
       else if (move_alike(node.a, node.b))
-        pass(n, node.a, 1.0);
+        pass(n, node.a, 1.0), look_beside(node.b);
       else
         roughen(node.a), roughen(node.b);
       break;
@@ -165,7 +165,11 @@ void Slopes::pull(std::size_t n) {
     case TapeOp::less_equal:
     case TapeOp::equal:
     case TapeOp::not_equal:
-      if (a == b && !move_alike(node.a, node.b)) roughen(node.a), roughen(node.b);
+      if (a != b) break;
+      if (move_alike(node.a, node.b))
+        look_beside(node.a), look_beside(node.b);
+      else
+        roughen(node.a), roughen(node.b);
       break;
     case TapeOp::both:
     case TapeOp::either:

@@ -81,7 +81,7 @@ def test_resolvers_take_arrivals(run, sample):
     inputs = run("traffic", "show", sample, "-o", "json").json()["inputs"]
     words = ("resolver", "run", "InFlightBatchingModel", "--workload", "Llama3_8B", "--hardware", "H100", "-o", "json")
     by_file = run(*words, "--traffic-file", sample)
-    names = ("seq_len", "output_tokens", "cached_prefix_len", "arrival_rate")
+    names = ("seq_len", "output_tokens", "seq_len_cv", "seq_len_law", "output_tokens_cv", "output_tokens_law", "cached_prefix_len", "arrival_rate")
     by_hand = run(*words, *(w for name in names for w in (f"--{name}", inputs[name])))
     assert by_file.code == 0 and by_file.out == by_hand.out
     questions = ("ServingModel", "workload=Llama3_8B", "hardware=H100")

@@ -247,7 +247,7 @@ struct TokenTimeQuantile {
       return rows(
           field(&Inputs::mean, "mean", "ms", "over all requests").positive(),
           field(&Inputs::deviation, "deviation", "ms", "standard deviation over the requests").non_negative(),
-          field(&Inputs::z, "z", "", "normal deviate of the share").within(-8, 8));
+          field(&Inputs::z, "z", "", "normal deviate of the share").within(0, 8));
     }
   };
   template <class T> struct Result {

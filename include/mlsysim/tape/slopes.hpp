@@ -45,7 +45,8 @@ class Slopes {
   enum Mark : std::uint8_t {
     kTied = 1,   ///< behind it there is a tie, a loop or an infinite slope
     kSteps = 2,  ///< behind it there is a ceil or a floor
-    kAsked = 4   ///< a condition that something depends on
+    kAsked = 4,  ///< a condition that something depends on
+    kBeside = 8  ///< the other operand of a tie that is none: its steps count
   };
   static constexpr std::uint8_t kRough = kTied | kSteps;
   void push(std::size_t n, std::span<const double> in);
@@ -56,6 +57,7 @@ class Slopes {
   void pass_both(std::size_t n, double value);
   void roughen(std::uint32_t operand) { mark(operand, kTied); }
   void ask(std::uint32_t condition) { mark(condition, kAsked); }
+  void look_beside(std::uint32_t operand) { mark(operand, kBeside); }
   void mark(std::uint32_t node, Mark m) { marks_[node] = static_cast<std::uint8_t>(marks_[node] | m); }
 
   const Tape* tape_;

@@ -380,7 +380,7 @@ Lever lever_of(const Subject& subject, std::size_t i, std::size_t out, const Gra
   // The next step of a number that is rounded may be as near and as small as rounding: its quotient says
   // nothing of a move of 10 %, which the bar tells. A jump right here has no slope.
   const bool jump = s.step == 0 && s.change != 0;
-  if (!l.counted && l.slope == Slope::step && !jump && l.upper > l.lower && x != 0) {
+  if (!in.integral && !flag && l.slope == Slope::step && !jump && l.upper > l.lower && x != 0) {
     l.elasticity =
         r.value != 0 ? std::optional((l.at_upper - l.at_lower) / ((l.upper - l.lower) / x)) : std::nullopt;
     l.price = r.value != 0 ? std::optional(*l.elasticity / scale) : std::nullopt;

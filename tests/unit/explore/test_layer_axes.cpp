@@ -22,7 +22,7 @@ Scenario serving(const Workload& workload) {
   s.batch_size = 4;
   s.seq_len = 10000;
   s.output_tokens = 100;
-  s.precision = Precision::int8;  // one byte for every weight, where files may mix formats
+  s.precision = Precision::bf16;  // two bytes for every weight, where files and narrower formats mix them
   s.mode = Mode::serve;
   return s;
 }

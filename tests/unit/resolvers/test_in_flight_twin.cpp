@@ -130,7 +130,7 @@ TEST_CASE("in flight: prompts that differ wait for each other as a twin has them
         const auto r = steady(in, engine);
         INFO((mixed ? "mixed" : "apart") << ", " << rate << " a second, deviation " << cv);
         CHECK_THAT(r.ttft->base(), WithinRel(played.ttft, 0.05));
-        CHECK_THAT(r.p50_ttft->base(), WithinRel(played.middle, 0.1));
+        CHECK_THAT(r.p50_ttft->base(), WithinRel(played.middle, cv > 0 ? 0.25 : 0.1));
         CHECK_THAT(r.p99_ttft->base(), WithinRel(played.late, cv > 0 ? 0.2 : 0.06));
         CHECK(std::abs(*r.slo_attainment - played.by_target) < 0.03);
         CHECK_THAT(r.itl.base(), WithinRel(played.itl, 0.11));

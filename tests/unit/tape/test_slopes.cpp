@@ -67,6 +67,17 @@ TEST_CASE("slopes of every sample law are those of the tangents, wherever they a
   }
 }
 
+TEST_CASE("operands of a tie that move alike are no tie, but their steps count", "[tape]") {
+  using R = const Recorded&;
+  const Partials same = slopes([](R x, R y) { return max(x * y, y * x + (x - x)); }, 3, 2);
+  CHECK(same.x == 2);
+  CHECK_FALSE((same.rough_x || same.rough_y));
+  // ceil(3) and 3 are equal, and neither moves at first: the step of one counts, whichever comes first.
+  CHECK(slopes([](R x, R y) { return max(Recorded(3.0), ceil(x)) + y; }, 2.5, 1).rough_x);
+  CHECK(slopes([](R x, R y) { return max(ceil(x), Recorded(3.0)) + y; }, 2.5, 1).rough_x);
+  CHECK(slopes([](R x, R y) { return select(ceil(x) < 3.0, y, 2.0 * y); }, 2.5, 1).rough_x);
+}
+
 TEST_CASE("ties, steps and slopes without end are rough, for the inputs behind them alone", "[tape]") {
   const auto rough = [](auto f, double x, double y) {
     const Partials s = slopes(f, x, y);
