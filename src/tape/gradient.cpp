@@ -1,5 +1,7 @@
 #include <mlsysim/tape/gradient.hpp>
 
+#include "node_slopes.hpp"
+
 #include <mlsysim/tape/slopes.hpp>
 #include <mlsysim/tape/tangents.hpp>
 
@@ -135,9 +137,9 @@ class Differ {
   [[nodiscard]] double move_to_step(double apart) const {
     double least = HUGE_VAL;
     for (const Rounded& x : rounded_) {
-      const double now = there_[x.node], whole = x.whole(there_), rate = (now - before_[x.node]) / apart;
+      const double now = there_[x.node], rate = (now - before_[x.node]) / apart;
       if (rate == 0) continue;
-      const double above = (x.up ? whole : whole + 1.0) - now, below = now - (x.up ? whole - 1.0 : whole);
+      const auto [above, below] = detail::to_whole(now, x.whole(there_), x.up);
       least = std::min(least, (rate > 0 ? above : below) / std::fabs(rate));
     }
     return least;

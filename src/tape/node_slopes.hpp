@@ -1,11 +1,21 @@
 #pragma once
-// Slopes of an operation by its operands, where it has them: shared by all sweeps of derivatives.
+// Slopes of an operation by its operands, and distances to steps: shared by all sweeps of derivatives.
 
 #include <mlsysim/scalars/tape_op.hpp>
 
 #include <cmath>
 
 namespace mlsysim::detail {
+
+/// How far a number is from those at which it is rounded to the next whole number, and to the one before.
+struct ToWhole {
+  double above, below;
+};
+/// @param up `rounded` is the ceil of `x`, which changes behind a whole number; else the floor, which changes
+/// at it
+[[nodiscard]] inline ToWhole to_whole(double x, double rounded, bool up) {
+  return {(up ? rounded : rounded + 1.0) - x, x - (up ? rounded - 1.0 : rounded)};
+}
 
 struct NodeSlopes {
   double by_a = 0, by_b = 0;

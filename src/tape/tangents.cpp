@@ -42,8 +42,7 @@ void Tangents::chain(std::size_t n, std::uint32_t operand, double slope) {
 }
 
 void Tangents::note_step(double x, double rounded, const double* partial, bool up) {
-  // To the value at which the result changes: behind the whole number for ceil, at it for floor.
-  const double above = (up ? rounded : rounded + 1.0) - x, below = x - (up ? rounded - 1.0 : rounded);
+  const auto [above, below] = detail::to_whole(x, rounded, up);
   for (int i = 0; i < kSeeds; ++i) {
     if (partial[i] == 0.0) continue;
     const double ahead = partial[i] > 0 ? above : below, behind = partial[i] > 0 ? below : above;

@@ -14,7 +14,7 @@ namespace mlsysim::detail {
 namespace {
 
 /// Names of Ollama's library without a size, or whose size is that of another model (ollama.com/library,
-/// November 2026).
+/// November 2026; some are recalled, to be compared with it before a release).
 constexpr auto kLibrary = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"llama3.1", "llama3.1-8b"},
     {"llama3.2", "llama3.2-3b"},
