@@ -9,7 +9,8 @@
 ///
 /// Example: Llama-3.1-8B, TP 1: 128,256 x 4,096 = 525,336,576 weights, 1.05 GB in bf16.
 
-#include <mlsysim/timing/step.hpp>
+#include <mlsysim/timing/pass.hpp>
+#include <mlsysim/units/unit.hpp>
 
 namespace mlsysim {
 

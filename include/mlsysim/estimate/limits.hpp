@@ -10,7 +10,7 @@
 ///
 /// Example: with 8 devices per node and no part of a node, 16 devices pass and 12 do not.
 
-#include <mlsysim/timing/step.hpp>
+#include <mlsysim/timing/pass.hpp>
 
 namespace mlsysim {
 

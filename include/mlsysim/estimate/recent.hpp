@@ -6,7 +6,7 @@
 ///
 /// Example: asked at 2, 2, 3, 2, a cache of one value computes 3 times and a cache of two values 2 times.
 
-#include <mlsysim/timing/pass_cost.hpp>
+#include <mlsysim/timing/breakdown.hpp>
 
 #include <array>
 #include <cstddef>

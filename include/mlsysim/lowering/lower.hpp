@@ -10,6 +10,7 @@
 
 #include <mlsysim/lowering/adapters.hpp>
 #include <mlsysim/lowering/backward.hpp>
+#include <mlsysim/lowering/blocks.hpp>
 #include <mlsysim/lowering/convolution.hpp>
 #include <mlsysim/lowering/listed.hpp>
 #include <mlsysim/lowering/orthogonal.hpp>
@@ -25,19 +26,6 @@ template <class T = double> struct Lowered {
   PlaceTotals<T> totals{};  ///< of the forward operators
   T exchanges{1.0};         ///< collectives in which the gradients of the fullest stage's blocks travel
 };
-
-/// Blocks of the whole model; of a list its records.
-template <class T>
-[[nodiscard]] T layers_of(const Structure& structure, const StackView<T>& stack, const Listed& layers) {
-  if (is_listed(structure.architecture)) return T{static_cast<double>(layers.size())};
-  return max(stack.layers, T{1.0});
-}
-/// Blocks of the fullest pipeline stage: the pieces in which weights and activations come and go.
-template <class T>
-[[nodiscard]] T blocks_of(const Structure& structure, const StackView<T>& stack, const Listed& layers,
-                          const Plan<T>& plan) {
-  return ceil_div(layers_of(structure, stack, layers), plan.pp);
-}
 
 namespace detail {
 

@@ -7,7 +7,6 @@
 
 #include <mlsysim/pipeline/breaks.hpp>
 #include <mlsysim/resolver_api/resolver.hpp>
-#include <mlsysim/resolver_api/search.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -17,6 +16,7 @@
 namespace mlsysim {
 
 class Run;
+struct SearchProgress;
 
 /// How a stage of a run stands.
 enum class StageStatus : std::uint8_t { waiting, ok, infeasible, skipped, failed };

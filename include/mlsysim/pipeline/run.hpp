@@ -19,6 +19,8 @@
 
 namespace mlsysim {
 
+class CancelToken;
+
 /// How a run handles a callback that throws: note it in the report, or raise it once the run is over.
 enum class CallbackFaults : std::uint8_t { record, raise };
 

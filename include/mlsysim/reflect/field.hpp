@@ -17,6 +17,15 @@
 
 namespace mlsysim {
 
+/// Name of the objects that pointers to `T` point to. Each spec type specializes it.
+template <class T> struct ObjectType;  // static constexpr std::string_view name
+
+struct FieldInfo;
+struct MemberType;
+struct TableInfo;
+/// The rows of a struct without its types (reflect/member.hpp).
+template <class S> [[nodiscard]] const TableInfo& field_table();
+
 /// A row of a field table without the member's type.
 struct FieldRow {
   std::string_view name;

@@ -21,12 +21,6 @@
 
 namespace mlsysim {
 
-/// Name of the objects that pointers to `T` point to. Each spec type specializes it.
-template <class T> struct ObjectType;  // static constexpr std::string_view name
-
-struct FieldInfo;
-struct TableInfo;
-
 /// The form in which a member holds its value.
 enum class MemberForm : unsigned char {
   number,        ///< double
@@ -92,8 +86,6 @@ struct TableInfo {
   /// The row of this name, or null.
   [[nodiscard]] const TableRow* row(std::string_view name) const;
 };
-
-template <class S> [[nodiscard]] const TableInfo& field_table();
 
 namespace detail {
 
@@ -194,6 +186,13 @@ template <class M> inline constexpr bool is_optional_v<std::optional<M>> = true;
 template <class M> struct unwrap { using type = M; };
 template <class M> struct unwrap<std::optional<M>> { using type = M; };
 
+/// A fixed list of values whose places have names.
+template <class M>
+concept Slots = requires(M m) {
+  M::slot_names;
+  m.slots;
+};
+
 /// Makes an empty table struct. A member type that only the framework may make (the summary of a search)
 /// befriends it.
 template <class S> struct Blank {
@@ -235,6 +234,17 @@ template <class M> struct TypeOf {
     }
   }
   static constexpr MemberType value = make();
+};
+template <Slots M> struct TypeOf<M> {
+  using Item = typename decltype(M::slots)::value_type;
+  static constexpr MemberType value{
+      .form = MemberForm::slots,
+      .size = sizeof(M),
+      .exps = Access<Item>::exps,
+      .choices = M::slot_names,
+      .item = &TypeOf<Item>::value,
+      .count = [](const void* p) { return static_cast<const M*>(p)->slots.size(); },
+      .at = [](void* p, std::size_t i) -> void* { return &static_cast<M*>(p)->slots[i]; }};
 };
 template <class M> struct TypeOf<std::optional<M>> {
   using C = std::optional<M>;

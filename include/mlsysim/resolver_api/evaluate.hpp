@@ -7,6 +7,7 @@
 #include <mlsysim/resolver_api/contract.hpp>
 #include <mlsysim/resolver_api/input_guard.hpp>
 #include <mlsysim/resolver_api/report.hpp>
+#include <mlsysim/resolver_api/search.hpp>
 #include <mlsysim/resolver_api/tier_scope.hpp>
 #include <mlsysim/tape/register.hpp>
 

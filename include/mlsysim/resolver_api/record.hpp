@@ -8,6 +8,7 @@
 #include <mlsysim/resolver_api/outcome.hpp>
 #include <mlsysim/resolver_api/report.hpp>
 #include <mlsysim/resolver_api/resolver.hpp>
+#include <mlsysim/resolver_api/search.hpp>
 
 #include <memory>
 #include <string_view>

@@ -11,7 +11,6 @@
 #include <mlsysim/resolver_api/notes.hpp>
 #include <mlsysim/resolver_api/outcome.hpp>
 #include <mlsysim/resolver_api/resolver_info.hpp>
-#include <mlsysim/resolver_api/search.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +19,7 @@
 namespace mlsysim {
 
 struct LawEntry;
+struct SearchOptions;
 
 /// How a run of an erased resolver ended.
 enum class Status : std::uint8_t { ok, infeasible };

@@ -11,13 +11,15 @@
 #include <mlsysim/resolver_api/notes.hpp>
 #include <mlsysim/resolver_api/outcome.hpp>
 #include <mlsysim/resolver_api/resolver_info.hpp>
-#include <mlsysim/resolver_api/search.hpp>
+#include <mlsysim/resolver_api/search_summary.hpp>
 
 #include <optional>
 #include <string_view>
 #include <type_traits>
 
 namespace mlsysim {
+
+class Search;
 
 namespace detail {
 

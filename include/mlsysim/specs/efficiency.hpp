@@ -12,7 +12,7 @@
 /// laws at once.
 /// Example: a share `memory` of 0.9 on an H100 with 3.35 TB/s sustains 3.02 TB/s.
 
-#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/field.hpp>
 #include <mlsysim/reflect/hold.hpp>
 #include <mlsysim/units/quantity.hpp>
 

@@ -5,7 +5,7 @@
 /// Example: the zoo's H100 has 80 GiB at 3.35 TB/s. `rate_at` gives 989 TFLOP/s at bf16 and 1979 TFLOP/s at
 /// fp8, and throws for fp4, which the device does not have.
 
-#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/field.hpp>
 #include <mlsysim/specs/choices.hpp>
 #include <mlsysim/specs/efficiency.hpp>
 #include <mlsysim/units/quantity.hpp>
@@ -34,17 +34,6 @@ struct RatePerPrecision {
   [[nodiscard]] bool empty() const;
   /// Names of the formats that have a rate.
   [[nodiscard]] std::vector<std::string> names() const;
-};
-
-template <> struct detail::TypeOf<RatePerPrecision> {
-  static constexpr MemberType value{
-      .form = MemberForm::slots,
-      .size = sizeof(RatePerPrecision),
-      .exps = ComputeRate<>::dimension::exps,
-      .choices = Choices<Precision>::names,
-      .item = &TypeOf<std::optional<ComputeRate<>>>::value,
-      .count = [](const void*) { return kPrecisions; },
-      .at = [](void* p, std::size_t i) -> void* { return &static_cast<RatePerPrecision*>(p)->rates[i]; }};
 };
 
 /// Arithmetic units. Dense rates of the matrix engine, rates that need 2:4 sparsity, and rates outside it.

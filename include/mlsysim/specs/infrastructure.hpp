@@ -7,7 +7,7 @@
 ///
 /// Example: 1 kWh of IT energy at a PUE of 1.06 on a grid of 20 gCO2e/kWh emits 21.2 gCO2e.
 
-#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/field.hpp>
 #include <mlsysim/specs/choices.hpp>
 #include <mlsysim/units/quantity.hpp>
 

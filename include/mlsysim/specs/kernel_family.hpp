@@ -9,7 +9,7 @@
 /// are carried unchanged to other generations than the measured one.
 /// Example: floor 2600 and switch_cycles 1200 at 1.98 GHz make 1.92 us before any byte moves.
 
-#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/field.hpp>
 #include <mlsysim/specs/device_class.hpp>
 #include <mlsysim/units/quantity.hpp>
 

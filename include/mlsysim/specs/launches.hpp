@@ -7,7 +7,7 @@
 /// residual `elementwise`.
 
 #include <mlsysim/reflect/choice.hpp>
-#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/field.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -7,7 +7,7 @@
 /// are categories that fix the operators. Parts without a lowering rule are kept too (`parts_without_law`).
 /// Example: 8 times a pattern of 5 sliding-window layers and 1 full layer is a stack of depth 48.
 
-#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/field.hpp>
 #include <mlsysim/specs/choices.hpp>
 
 #include <optional>

@@ -8,7 +8,7 @@
 
 #include <mlsysim/reflect/category.hpp>
 #include <mlsysim/reflect/choice.hpp>
-#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/field.hpp>
 #include <mlsysim/reflect/join.hpp>
 #include <mlsysim/units/quantity.hpp>
 

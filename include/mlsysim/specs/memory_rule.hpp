@@ -10,7 +10,7 @@
 /// Example: total, share 0.9 of 80 GiB, weights 16, reserve 1, activations 2 GiB: the pool is 53 GiB.
 
 #include <mlsysim/reflect/choice.hpp>
-#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/field.hpp>
 #include <mlsysim/units/quantity.hpp>
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 ///
 /// Example: "cloud.electricity" is 0.12 USD/kWh, in base units 3.33e-8 USD/J.
 
-#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/field.hpp>
 #include <mlsysim/units/any_quantity.hpp>
 
 #include <optional>

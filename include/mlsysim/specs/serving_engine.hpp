@@ -8,7 +8,7 @@
 /// rows those of their formats.
 /// Example: host_step 0.25 ms and host_request 10 us make 0.89 ms for a pass with 64 requests.
 
-#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/field.hpp>
 #include <mlsysim/specs/choices.hpp>
 #include <mlsysim/specs/kernel_family.hpp>
 #include <mlsysim/specs/launches.hpp>

@@ -18,6 +18,8 @@
 #include <mlsysim/specs/software.hpp>
 #include <mlsysim/units/quantity.hpp>
 
+#include <memory>
+
 namespace mlsysim {
 
 /// Arithmetic of a device at one precision.

@@ -1,129 +1,61 @@
 #pragma once
-/// Time of one forward or backward pass on one device, with compute-communication overlap.
+/// Prices a list of operators: sums by pass and by place in the pipeline.
 ///
-///     exposed  = max(total - (1 - overlap_slowdown) hidden, host_launch_time)
-///     hidden   = prefetch + tp_overlap tp_comm + min(ep_comm, overlap_compute, kernels - prefetch)
-///     prefetch = min(prefetch_comm (1 - 1 / blocks), overlap kernels)
+///     sums[pass][place] += count (launch + kernel)
 ///
-/// total: kernels and collectives in sequence [s]. prefetch_comm: collectives issued ahead, such as ZeRO-3
-/// gathers [s]. ep_comm: expert all-to-all under the kernels of overlap_compute [s].
-/// overlap, tp_overlap: shares that can hide. overlap_slowdown: kernel time lost per hidden second.
-/// The first of `blocks` pieces of prefetch_comm hides under nothing.
-/// A pass cannot end before the host has launched its kernels.
-/// Example: 20 ms of kernels, 6 ms of prefetch_comm in 32 blocks, overlap 1, overlap_slowdown 0.2: 21.35 ms.
+/// A collective that repeats the one before is priced once. Software that does not fuse its kernels turns an
+/// operator into the rows of its launch list.
+///
+/// Example: Llama-3.1-8B, decode of one sequence at 2,048 tokens, bf16 on an H100: 17 operators, 15.3 GB of
+/// traffic in all.
 
-#include <mlsysim/reflect/elementwise.hpp>
+#include <mlsysim/timing/breakdown.hpp>
 #include <mlsysim/timing/launches.hpp>
 #include <mlsysim/timing/op_price.hpp>
 
 #include <array>
 #include <span>
-#include <type_traits>
 
 namespace mlsysim {
 
-/// Sums over a set of operators.
-template <class T = double> struct PassBreakdown {
-  Time<T> total, compute_bound, memory_bound, network, host, prefetch_comm, tp_comm, ep_comm, overlap_compute,
-      overhead, host_launch_time, sequence_mixing;
-  Work<T> work;
-  Data<T> traffic;
-
-  static constexpr auto fields() {
-    using P = PassBreakdown;
-    return rows(
-        field(&P::total, "total", "ms", "operators one after the other"),
-        field(&P::compute_bound, "compute_bound", "ms", "operators limited by their arithmetic"),
-        field(&P::memory_bound, "memory_bound", "ms", "operators limited by their memory traffic"),
-        field(&P::network, "network", "ms", "collectives and transfers between devices"),
-        field(&P::host, "host", "ms", "transfers over the host link"),
-        field(&P::prefetch_comm, "prefetch_comm", "ms",
-              "part of network and host that is issued ahead and overlaps other kernels of the pass"),
-        field(&P::tp_comm, "tp_comm", "ms", "part of network that overlaps its own product, piece by piece"),
-        field(&P::ep_comm, "ep_comm", "ms", "part of network that overlaps the kernels of overlap_compute"),
-        field(&P::overlap_compute, "overlap_compute", "ms", "kernels that are kept to overlap ep_comm"),
-        field(&P::overhead, "overhead", "ms", "launches"),
-        field(&P::host_launch_time, "host_launch_time", "ms",
-              "time in which the host launches the kernels one by one; 0 for a captured graph"),
-        field(&P::sequence_mixing, "sequence_mixing", "ms",
-              "attention and recurrences, which see each sequence by itself"),
-        field(&P::work, "work", "GFLOP", "arithmetic"),
-        field(&P::traffic, "traffic", "GB", "memory traffic"));
+template <class T>
+void PassBreakdown<T>::add(const Op<T>& op, const OpCost<T>& cost, const Time<T>& launch_overhead) {
+  // A collective of one rank is not launched.
+  host_launch_time +=
+      launch_overhead * (op.kind == OpKind::collective ? select(op.ranks > T{1.0}, op.count, T{0.0})
+                                                       : op.count * cost.launches);
+  total += named(op.name, cost.total);
+  if (!op.on_device()) {  // they have neither work nor launches
+    (op.kind == OpKind::collective ? network : host) += cost.network;
+    if (op.overlap_with == OverlapWith::pass) prefetch_comm += cost.network;
+    if (op.overlap_with == OverlapWith::product) tp_comm += cost.network;
+    if (op.overlap_with == OverlapWith::marked) ep_comm += cost.network;
+    return;
   }
+  if (op.kind == OpKind::attention || op.kind == OpKind::recurrence) sequence_mixing += cost.total;
+  const Time<T> kernel = cost.total - cost.overhead;
+  const auto by_compute = cost.compute > cost.memory;
+  compute_bound += select(by_compute, kernel, Time<T>());
+  memory_bound += select(by_compute, Time<T>(), kernel);
+  if (op.parts & part::overlap_compute) overlap_compute += kernel;
+  overhead += cost.overhead;
+  work += op.work * op.count;
+  traffic += op.memory_bytes * op.count;
+}
 
-  /// Time in kernels.
-  [[nodiscard]] Time<T> kernels() const { return compute_bound + memory_bound; }
-
-  /// Adds `other`, `n` times.
-  PassBreakdown& add(const PassBreakdown& other, const T& n) {
-    add_members(*this, other, n);
-    return *this;
-  }
-  friend PassBreakdown operator+(PassBreakdown a, const PassBreakdown& b) { return a.add(b, T{1.0}); }
-  friend PassBreakdown operator*(const PassBreakdown& a, const T& n) { return PassBreakdown{}.add(a, n); }
-
-  /// Adds one priced operator.
-  void add(const Op<T>& op, const OpCost<T>& cost, const Time<T>& launch_overhead) {
-    // A collective of one rank is not launched.
-    host_launch_time +=
-        launch_overhead * (op.kind == OpKind::collective ? select(op.ranks > T{1.0}, op.count, T{0.0})
-                                                         : op.count * cost.launches);
-    total += named(op.name, cost.total);
-    if (!op.on_device()) {  // they have neither work nor launches
-      (op.kind == OpKind::collective ? network : host) += cost.network;
-      if (op.overlap_with == OverlapWith::pass) prefetch_comm += cost.network;
-      if (op.overlap_with == OverlapWith::product) tp_comm += cost.network;
-      if (op.overlap_with == OverlapWith::marked) ep_comm += cost.network;
-      return;
-    }
-    if (op.kind == OpKind::attention || op.kind == OpKind::recurrence) sequence_mixing += cost.total;
-    const Time<T> kernel = cost.total - cost.overhead;
-    const auto by_compute = cost.compute > cost.memory;
-    compute_bound += select(by_compute, kernel, Time<T>());
-    memory_bound += select(by_compute, Time<T>(), kernel);
-    if (op.parts & part::overlap_compute) overlap_compute += kernel;
-    overhead += cost.overhead;
-    work += op.work * op.count;
-    traffic += op.memory_bytes * op.count;
-  }
-
-  /// Adds a kernel of a launch list. @param eager 1 where the host launches it, 0 in a captured graph
-  void add(const Op<T>& op, const Launched<T>& launched, const Time<T>& launch_overhead, const T& eager,
-           const Software& software, const Time<T>& operator_time) {
-    const Time<T> gaps = Time<T>(software.gap + software.host_gap) * (launched.kernels * eager);
-    total += named(op.name, launched.total + gaps);
-    memory_bound += launched.memory;
-    overhead += launched.total - launched.memory + gaps;
-    traffic += launched.traffic;
-    host_launch_time += launch_overhead * launched.kernels;
-    host_launch_time +=
-        (operator_time * launched.operators + Time<T>(software.module) * launched.modules + launched.host) *
-        eager;
-  }
-
-  /// Time of the pass when communication runs beside its kernels [s].
-  [[nodiscard]] Time<T> exposed(const Plan<T>& plan, const T& blocks) const {
-    return max(on_device(plan, blocks), host_launch_time);
-  }
-
-  /// Part of the prefetched traffic that hides under kernels [s].
-  [[nodiscard]] Time<T> hidden_ahead(const Plan<T>& plan, const T& blocks) const {
-    return min(prefetch_comm * (1.0 - 1.0 / blocks), kernels() * plan.overlap);
-  }
-
-  /// Time in which the device waits for the host to launch kernels [s].
-  [[nodiscard]] Time<T> launch_wait(const Plan<T>& plan, const T& blocks) const {
-    return max(host_launch_time - on_device(plan, blocks), Time<T>());
-  }
-
- private:
-  [[nodiscard]] Time<T> on_device(const Plan<T>& plan, const T& blocks) const {
-    const Time<T> prefetch = hidden_ahead(plan, blocks);
-    const Time<T> exchange = min(min(ep_comm, overlap_compute), kernels() - prefetch);
-    const Time<T> hidden = prefetch + tp_comm * plan.tp_overlap + exchange;
-    return total - hidden * (1.0 - plan.overlap_slowdown);
-  }
-};
+template <class T>
+void PassBreakdown<T>::add(const Op<T>& op, const Launched<T>& launched, const Time<T>& launch_overhead,
+                           const T& eager, const Software& software, const Time<T>& operator_time) {
+  const Time<T> gaps = Time<T>(software.gap + software.host_gap) * (launched.kernels * eager);
+  total += named(op.name, launched.total + gaps);
+  memory_bound += launched.memory;
+  overhead += launched.total - launched.memory + gaps;
+  traffic += launched.traffic;
+  host_launch_time += launch_overhead * launched.kernels;
+  host_launch_time +=
+      (operator_time * launched.operators + Time<T>(software.module) * launched.modules + launched.host) *
+      eager;
+}
 
 /// Sums of a list by pass and place.
 template <class T = double> struct ListCost {
@@ -146,14 +78,6 @@ template <class T = double> struct ListCost {
 };
 
 namespace detail {
-
-/// Whether two numbers are one and the same, so that what was computed from one holds for the other.
-template <class T> [[nodiscard]] bool same_number(const T& a, const T& b) {
-  if constexpr (std::is_same_v<T, double>)
-    return a == b;
-  else
-    return identical(a, b);
-}
 
 /// Prices the operators of a list in turn. Collectives are the dearest to price and mostly repeat the one
 /// before.
@@ -186,10 +110,6 @@ template <class T> class ListPricer {
   const Op<T>* before_ = nullptr;
   Time<T> once_;
 };
-
-}  // namespace detail
-
-namespace detail {
 
 /// Adds an operator of software that does not fuse its kernels: its own kernel and those of its launch list.
 template <class T>

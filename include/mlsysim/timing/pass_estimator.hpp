@@ -10,8 +10,8 @@
 /// Example: decode step of Llama-3.1-70B on 8x H100, TP 8, batch 16, context 2304.5, bf16.
 /// Operator 11.1 ms, textbook 6.52 ms, roofline 5.74 ms.
 
+#include <mlsysim/timing/pass.hpp>
 #include <mlsysim/timing/spill.hpp>
-#include <mlsysim/timing/step.hpp>
 
 namespace mlsysim {
 
@@ -101,17 +101,6 @@ template <class T = double> class PassEstimator {
     return fullest(step_demands(model, plan, device), model.structure, plan, device);
   }
 };
-
-/// Keys, values and states of a pass over the whole model, from the operator list; none where the shape is
-/// not known.
-template <class T> [[nodiscard]] Data<T> whole_cache(const ModelView<T>& model, const Plan<T>& plan) {
-  if (!model.structure.known) return {};
-  Plan<T> whole = plan;
-  whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.virtual_stages = T{1.0};
-  whole.folded = false;
-  OpList<T> ops;
-  return forward_totals(model.structure, model.shape(), model.layers, whole, ops).stage(T{1.0}, T{1.0}).state;
-}
 
 /// Every operator of the lowered list: launch, tiles, sustained shares, collectives.
 template <class T> [[nodiscard]] const PassEstimator<T>& operator_estimator();

@@ -14,55 +14,11 @@
 /// With v = 2 the bubble is 15 ms, with ZB-H1 7 x 3 - 3 x 3 = 12 ms.
 
 #include <mlsysim/lowering/lower.hpp>
-#include <mlsysim/lowering/memory_model.hpp>
 #include <mlsysim/physics/pipeline_bubble.hpp>
+#include <mlsysim/timing/pass.hpp>
 #include <mlsysim/timing/pass_cost.hpp>
 
 namespace mlsysim {
-
-/// Input of a lowering: categories, sizes and layer records of one model.
-template <class T = double> struct ModelView {
-  Structure structure;
-  std::shared_ptr<const StackView<T>> stack{};  ///< null where no layers of a transformer are known
-  Listed layers{};     ///< records of a model that is a list; they live in the workload
-  Totals<T> totals{};  ///< for formulas that know no operators
-
-  /// The layers of a transformer; none at all where they are not known.
-  [[nodiscard]] const StackView<T>& shape() const {
-    static const StackView<T> none{};
-    return stack ? *stack : none;
-  }
-  /// Blocks of the fullest stage of a plan.
-  [[nodiscard]] T blocks(const Plan<T>& plan) const { return blocks_of(structure, shape(), layers, plan); }
-
-  static constexpr auto fields() { return rows(field(&ModelView::totals, "totals", "", "")); }
-  static constexpr auto categories() {
-    using M = ModelView;
-    return rows(category(&M::structure, "structure", "which operators there are"),
-                category(&M::stack, "stack", "which layers are alike, and what is stated of them"),
-                category(&M::layers, "layers", "records of a model that is a list"));
-  }
-};
-
-/// A pass to estimate: a model on a plan. The plan states the sequences of the pass and their tokens.
-template <class T = double> struct PassRequest {
-  const ModelView<T>& model;
-  const Plan<T>& plan;
-  Time<T> launch_overhead;   ///< host time of one kernel; none where the pass is a captured graph
-  Time<T> layer_overhead{};  ///< host time of one layer, likewise
-};
-
-/// Memory demand on the two ends of a pipeline. One of them is the fullest stage.
-template <class T = double> struct StageDemands { MemoryDemand<T> first, last; };
-
-/// A pass over the whole model, of one micro-batch.
-template <class T = double> struct PassEstimate {
-  Time<T> total;  ///< through all pipeline stages in turn, one dispatch
-  Time<T> slot;   ///< on the slowest stage, with a dispatch of its own; `total` where there is one stage
-  Time<T> busy;   ///< time in which a device draws its full power, all stages together
-  PassBreakdown<T> cost;    ///< of all stages, on one device of each; the dispatch is overhead
-  StageDemands<T> demands;  ///< what the devices hold
-};
 
 template <class T>
 [[nodiscard]] StageDemands<T> pass_demands(const PlaceTotals<T>& totals, const ModelView<T>& model,
@@ -150,14 +106,6 @@ template <class T>
   }
   pass.demands = pass_demands(totals, model, plan);
   return pass;
-}
-
-/// Memory of the fuller of two stages.
-template <class T>
-[[nodiscard]] MemoryBreakdown<T> fullest(const StageDemands<T>& demands, const Structure& structure,
-                                         const Plan<T>& plan, const Device<T>& device) {
-  return larger(memory_of(structure, plan, device, demands.first),
-                memory_of(structure, plan, device, demands.last));
 }
 
 /// One pipeline stage of a training step, one micro-batch.
@@ -370,6 +318,17 @@ template <class T>
   step.context_parallel = parts.between(CommGroup::cp) * plan.microbatches;
   step.pipeline_parallel = parts.between(CommGroup::pp) * (chunks * plan.microbatches);
   return step;
+}
+
+/// Keys, values and states of a pass over the whole model, from the operator list; none where the shape is
+/// not known.
+template <class T> [[nodiscard]] Data<T> whole_cache(const ModelView<T>& model, const Plan<T>& plan) {
+  if (!model.structure.known) return {};
+  Plan<T> whole = plan;
+  whole.tp = whole.pp = whole.ep = whole.dp = whole.cp = whole.virtual_stages = T{1.0};
+  whole.folded = false;
+  OpList<T> ops;
+  return forward_totals(model.structure, model.shape(), model.layers, whole, ops).stage(T{1.0}, T{1.0}).state;
 }
 
 // Overloads for plain numbers, which calls prefer: each has one compiled copy per instruction set.

@@ -12,7 +12,7 @@
 #include <mlsysim/specs/system.hpp>
 #include <mlsysim/specs/views.hpp>
 #include <mlsysim/specs/workload.hpp>
-#include <mlsysim/timing/step.hpp>
+#include <mlsysim/timing/pass.hpp>
 
 #include <optional>
 

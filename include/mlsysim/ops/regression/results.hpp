@@ -10,13 +10,13 @@
 #include <mlsysim/ops/graph_breaks/ingest.hpp>
 #include <mlsysim/ops/regression/matrix.hpp>
 #include <mlsysim/pipeline/breaks.hpp>
-#include <mlsysim/resolver_api/search.hpp>
 
 #include <functional>
 #include <memory>
 
 namespace mlsysim {
 
+class CancelToken;
 struct Subject;
 
 /// How a cell ended.

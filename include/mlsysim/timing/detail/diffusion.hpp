@@ -11,7 +11,7 @@
 
 #include <mlsysim/lowering/diffusion.hpp>
 #include <mlsysim/specs/software.hpp>
-#include <mlsysim/timing/pass_cost.hpp>
+#include <mlsysim/timing/breakdown.hpp>
 #include <mlsysim/timing/views.hpp>
 
 #include <array>

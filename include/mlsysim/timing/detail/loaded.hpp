@@ -13,7 +13,7 @@
 
 #include <mlsysim/physics/operator_load.hpp>
 #include <mlsysim/specs/views.hpp>
-#include <mlsysim/timing/pass_cost.hpp>
+#include <mlsysim/timing/breakdown.hpp>
 
 namespace mlsysim::detail {
 

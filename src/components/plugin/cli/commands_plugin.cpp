@@ -142,7 +142,7 @@ Json device_json(const std::string& name) {
     if (link->bandwidth) j["links"].push_back({{"name", link->name}, {"bandwidth", text(link->bandwidth)}});
   j["peaks"] = Json::object();
   for (std::size_t p = 0; p < kPrecisions; ++p)
-    if (const auto& rate = h->compute.dense.rates[p])
+    if (const auto& rate = h->compute.dense.slots[p])
       j["peaks"][std::string(mlsysim::name_of(static_cast<Precision>(p)))] = pretty(AnyQuantity(*rate));
   return j;
 }
