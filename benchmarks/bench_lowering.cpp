@@ -8,6 +8,7 @@
 #include <mlsysim/scalars/recorder.hpp>
 #include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/tape/leaves.hpp>
+#include <mlsysim/timing/step.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 using namespace mlsysim;

@@ -11,6 +11,7 @@
 #include <mlsysim/resolvers/detail/pass_times.hpp>
 #include <mlsysim/resolvers/detail/settle.hpp>
 
+#include <mlsysim/lowering/sharding.hpp>
 #include <mlsysim/resolver_api/evaluate.hpp>
 #include <mlsysim/resolver_api/record.hpp>
 #include <mlsysim/resolver_api/registry.hpp>

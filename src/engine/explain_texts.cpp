@@ -1,6 +1,7 @@
 #include "detail/explain_texts.hpp"
 
 #include <mlsysim/specs/provenance.hpp>
+#include <mlsysim/timing/collective.hpp>
 #include <mlsysim/units/format.hpp>
 
 #include <fmt/format.h>

@@ -17,22 +17,35 @@ namespace {
 
 using NameParts = std::vector<std::string>;
 
+/// How many beginnings of an unknown name are looked up, the longest first.
+constexpr int kBeginnings = 12;
+
 bool digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-/// Lower-case parts of a name. Signs separate them, and so does a digit behind a letter: "Llama3_8B" and
-/// "Llama-3-8B" have the same parts, "opt-1.3b" and "opt-13b" do not.
+/// Calls f(part) for each part of a name, as written, until it returns false. Signs separate parts, and so
+/// does a digit behind a letter: "Llama3_8B" and "Llama-3-8B" have the same parts, "opt-1.3b" and "opt-13b"
+/// do not.
+template <class F> bool each_part(std::string_view name, F&& f) {
+  const auto in_part = [&](std::size_t i) { return std::isalnum(static_cast<unsigned char>(name[i])) != 0; };
+  for (std::size_t i = 0; i < name.size();) {
+    if (!in_part(i)) {
+      ++i;
+      continue;
+    }
+    const std::size_t begin = i++;
+    while (i < name.size() && in_part(i) && !(digit(name[i]) && !digit(name[i - 1]))) ++i;
+    if (!f(name.substr(begin, i - begin))) return false;
+  }
+  return true;
+}
+
+/// The parts of a name in lower case.
 NameParts parts_of(std::string_view name) {
   NameParts out;
-  char before = '-';
-  for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
-      const bool begins =
-          std::isalnum(static_cast<unsigned char>(before)) == 0 || (digit(c) && !digit(before));
-      if (begins) out.emplace_back();
-      out.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-    before = c;
-  }
+  each_part(name, [&](std::string_view part) {
+    out.push_back(lower(part));
+    return true;
+  });
   return out;
 }
 
@@ -135,8 +148,14 @@ NameParts without_variants(NameParts parts) {
 
 const Workload* entry_of(const NameParts& wanted, const Zoo& zoo, bool exact) {
   const auto same = [&](std::string_view name) {
-    auto own = parts_of(name);
-    return (exact ? own : without_variants(std::move(own))) == wanted;
+    auto next = wanted.begin();
+    const bool all = each_part(name, [&](std::string_view part) {
+      const std::string word = lower(part);
+      if (next == wanted.end() || word != *next) return !exact && any_of(word, kVariants);
+      ++next;
+      return true;
+    });
+    return all && next == wanted.end();
   };
   for (const Workload* model : zoo.all<Workload>()) {
     if (same(model->name)) return model;
@@ -303,7 +322,8 @@ ModelName model_of(std::string_view name, const Zoo& zoo, bool gguf) {
 
 std::string known_beginning(std::string_view name, const Zoo& zoo) {
   const auto own = own_name(name);
-  for (auto end = own.find_last_of("-_.:"); end != std::string_view::npos && end > 2;
+  int left = kBeginnings;
+  for (auto end = own.find_last_of("-_.:"); end != std::string_view::npos && end > 2 && left-- > 0;
        end = own.find_last_of("-_.:", end - 1)) {
     const auto begin = own.substr(0, end);
     if (begin.find_first_of("0123456789") == std::string_view::npos) break;  // a maker, or a kind of models

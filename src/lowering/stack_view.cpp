@@ -1,4 +1,5 @@
 #include <mlsysim/lowering/stack_view.hpp>
+#include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/scalars/recorded.hpp>
 #include <mlsysim/specs/leaves.hpp>
 #include <mlsysim/units/unit.hpp>

@@ -1,3 +1,5 @@
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/member.hpp>
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/zoo.hpp>
 

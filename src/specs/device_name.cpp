@@ -282,7 +282,7 @@ DeviceSlice slice_of(const HardwareNode& device, const PartitionProfile& profile
       profile.memory && device.memory.capacity ? *profile.memory / *device.memory.capacity : units;
   for (auto* rates :
        {&out.compute.dense, &out.compute.sparse, &out.compute.vector, &out.compute.dense_fp16_accumulate})
-    for (auto& rate : rates->rates)
+    for (auto& rate : rates->slots)
       if (rate) rate = *rate * units;
   out.compute.units = profile.units;
   const auto scale = [](auto& figure, double share) {

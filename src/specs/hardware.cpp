@@ -11,13 +11,13 @@
 namespace mlsysim {
 
 bool RatePerPrecision::empty() const {
-  return std::none_of(rates.begin(), rates.end(), [](const auto& rate) { return rate.has_value(); });
+  return std::none_of(slots.begin(), slots.end(), [](const auto& rate) { return rate.has_value(); });
 }
 
 std::vector<std::string> RatePerPrecision::names() const {
   std::vector<std::string> out;
-  for (std::size_t i = 0; i < rates.size(); ++i)
-    if (rates[i]) out.emplace_back(name_of(static_cast<Precision>(i)));
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    if (slots[i]) out.emplace_back(name_of(static_cast<Precision>(i)));
   return out;
 }
 

@@ -1,5 +1,6 @@
 // The tables of what a Zoo holds, and of the layers of a model.
 
+#include <mlsysim/reflect/member.hpp>
 #include <mlsysim/specs/zoo.hpp>
 
 namespace mlsysim {

@@ -1,5 +1,7 @@
+#include <mlsysim/lowering/lower.hpp>
 #include <mlsysim/timing/detail/diffusion.hpp>
 #include <mlsysim/timing/fill.hpp>
+#include <mlsysim/timing/pass_cost.hpp>
 
 namespace mlsysim {
 

@@ -2,6 +2,7 @@
 
 #include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/timing/fill.hpp>
+#include <mlsysim/units/unit.hpp>
 
 #include <algorithm>
 #include <numeric>

@@ -4,6 +4,7 @@
 #include "timing/operators/operator_estimator.hpp"
 
 #include <mlsysim/tape/record.hpp>
+#include <mlsysim/timing/step.hpp>
 
 namespace mlsysim {
 namespace {

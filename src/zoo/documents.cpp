@@ -4,6 +4,8 @@
 #include "detail/model_rules.hpp"
 #include "detail/read_table.hpp"
 
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/member.hpp>
 #include <mlsysim/specs/detail/default_precision.hpp>
 #include <mlsysim/units/near_miss.hpp>
 

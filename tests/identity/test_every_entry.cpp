@@ -52,7 +52,7 @@ HardwareNode with_faster_memory(HardwareNode h, double factor) {
 HardwareNode with_faster_arithmetic(HardwareNode h, double factor) {
   for (auto* table :
        {&h.compute.dense, &h.compute.sparse, &h.compute.vector, &h.compute.dense_fp16_accumulate})
-    for (auto& rate : table->rates)
+    for (auto& rate : table->slots)
       if (rate) rate = *rate * factor;
   return h;
 }

@@ -341,6 +341,10 @@ EXCEPTIONS = [
     Known("fewer and larger default micro-batches fill tiles differently",
           "With more memory the default takes as few micro-batches as fit, and their last tiles may be emptier.",
           [CAPACITY], 0.005, lambda a: a.mode == "train" and "microbatch_size" not in a.options and "pp_size" not in a.options),
+    Known("exchanges of a stage are a share of the fullest one's",
+          "Gradients travel in whole buckets of the fullest stage. A stage with a block less has that share of them, so that its "
+          "exchanges start less often.",
+          [LAYERS], 0.002, lambda a: a.mode == "train" and a.options.get("pp_size", 1) > 1 and a.options.get("zero_stage", 0) > 0),
     Known("two gathered blocks of few",
           "ZeRO-3 holds two blocks of weights beside its share of all: of a stage with few blocks that is more than it "
           "saves.",

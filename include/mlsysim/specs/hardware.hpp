@@ -12,6 +12,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,13 @@ template <> struct ObjectType<HardwareNode> { static constexpr std::string_view 
 
 /// Arithmetic rate for each number format; absent where the device has none.
 struct RatePerPrecision {
-  std::array<std::optional<ComputeRate<>>, kPrecisions> rates{};
+  static constexpr std::span<const std::string_view> slot_names = Choices<Precision>::names;
+  std::array<std::optional<ComputeRate<>>, kPrecisions> slots{};
 
   [[nodiscard]] const std::optional<ComputeRate<>>& operator[](Precision p) const {
-    return rates[static_cast<std::size_t>(p)];
+    return slots[static_cast<std::size_t>(p)];
   }
-  std::optional<ComputeRate<>>& operator[](Precision p) { return rates[static_cast<std::size_t>(p)]; }
+  std::optional<ComputeRate<>>& operator[](Precision p) { return slots[static_cast<std::size_t>(p)]; }
   [[nodiscard]] bool empty() const;
   /// Names of the formats that have a rate.
   [[nodiscard]] std::vector<std::string> names() const;

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 

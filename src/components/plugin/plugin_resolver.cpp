@@ -1,5 +1,6 @@
 #include "detail/plugin_resolver.hpp"
 
+#include <mlsysim/resolver_api/tier_scope.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/unit_registry.hpp>
 

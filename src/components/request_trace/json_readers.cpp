@@ -227,7 +227,9 @@ const Json& at(const Json& j, const char* name) {
 /// Takes how many requests a result is of.
 void take_requests(const Json& j, const char* name, RecordedTraffic& out) {
   out.requests = j.is_object() ? number_at(j, name, 0) : 0;
-  if (!(out.requests >= 1)) out.notes.emplace_back("the result does not say how many requests it is of");
+  if (out.requests >= 1) return;
+  out.requests = 0;
+  out.notes.emplace_back("the result does not say how many requests it is of");
 }
 
 /// The least number of requests in flight that a stimulus names, at any of the places where versions keep it.

@@ -5,6 +5,7 @@
 #include <mlsysim/resolvers/models/compilation.hpp>
 #include <mlsysim/resolvers/models/single_node.hpp>
 #include <mlsysim/resolvers/models/sustainability.hpp>
+#include <mlsysim/timing/step.hpp>
 
 namespace mlsysim::detail {
 namespace {

@@ -6,6 +6,7 @@
 #include <mlsysim/resolvers/detail/settle.hpp>
 #include <mlsysim/resolvers/models/distributed.hpp>
 #include <mlsysim/resolvers/models/training_memory.hpp>
+#include <mlsysim/timing/step.hpp>
 
 namespace mlsysim::detail {
 namespace {

@@ -4,6 +4,8 @@
 #include <mlsysim/resolvers/machine.hpp>
 #include <mlsysim/specs/software.hpp>
 #include <mlsysim/timing/launches.hpp>
+#include <mlsysim/timing/pass_cost.hpp>
+#include <mlsysim/timing/step.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

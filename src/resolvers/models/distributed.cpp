@@ -5,6 +5,7 @@
 
 #include <mlsysim/estimate/detail/bottleneck.hpp>
 #include <mlsysim/resolvers/detail/settle.hpp>
+#include <mlsysim/timing/collective.hpp>
 
 namespace mlsysim {
 namespace {

@@ -4,6 +4,8 @@
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/models/efficiency.hpp>
 #include <mlsysim/timing/fidelity_model.hpp>
+#include <mlsysim/timing/pass_cost.hpp>
+#include <mlsysim/timing/step.hpp>
 
 #include <fmt/format.h>
 

@@ -9,6 +9,7 @@
 #include <mlsysim/timing/detail/loaded.hpp>
 #include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/timing/fill.hpp>
+#include <mlsysim/timing/step.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/models/moe_routing.hpp>
 #include <mlsysim/timing/fidelity_model.hpp>
+#include <mlsysim/timing/pass_cost.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>

@@ -5,6 +5,7 @@
 #include <mlsysim/physics/roofline.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/models/network_roofline.hpp>
+#include <mlsysim/timing/collective.hpp>
 #include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/units/unit.hpp>
 

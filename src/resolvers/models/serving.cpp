@@ -11,6 +11,7 @@
 #include <mlsysim/estimate/memory_account.hpp>
 #include <mlsysim/resolvers/detail/settle.hpp>
 #include <mlsysim/resolvers/machine.hpp>
+#include <mlsysim/timing/collective.hpp>
 #include <mlsysim/timing/stored_formats.hpp>
 #include <mlsysim/units/format.hpp>
 

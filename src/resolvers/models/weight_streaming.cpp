@@ -6,6 +6,7 @@
 #include <mlsysim/resolvers/models/weight_streaming.hpp>
 #include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/timing/fill.hpp>
+#include <mlsysim/timing/step.hpp>
 #include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 #include "resolvers/shared/unpriced.hpp"
 
 #include <mlsysim/resolver_api/axes.hpp>
+#include <mlsysim/resolver_api/search.hpp>
 #include <mlsysim/resolvers/models/serving.hpp>
 #include <mlsysim/resolvers/optimizers/batching.hpp>
 #include <mlsysim/timing/detail/line.hpp>

@@ -2,6 +2,7 @@
 
 #include <mlsysim/reflect/take_fields.hpp>
 #include <mlsysim/resolver_api/axes.hpp>
+#include <mlsysim/resolver_api/search.hpp>
 
 namespace mlsysim {
 namespace {

@@ -1,6 +1,7 @@
 #include "resolvers/models/guard_rails.hpp"
 
 #include <mlsysim/reflect/take_fields.hpp>
+#include <mlsysim/resolver_api/search.hpp>
 #include <mlsysim/resolvers/optimizers/compression.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 #include <mlsysim/resolver_api/axes.hpp>
+#include <mlsysim/resolver_api/search.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/models/distributed.hpp>
 #include <mlsysim/resolvers/optimizers/parallelism.hpp>

@@ -1,6 +1,7 @@
 #include "resolvers/shared/figures.hpp"
 
 #include <mlsysim/resolver_api/detail/name_list.hpp>
+#include <mlsysim/resolver_api/search.hpp>
 #include <mlsysim/resolvers/defaults.hpp>
 #include <mlsysim/resolvers/models/economics.hpp>
 #include <mlsysim/resolvers/optimizers/placement.hpp>

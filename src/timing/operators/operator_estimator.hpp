@@ -5,6 +5,7 @@
 #include <mlsysim/timing/detail/loaded.hpp>
 #include <mlsysim/timing/pass_estimator.hpp>
 #include <mlsysim/timing/spill.hpp>
+#include <mlsysim/timing/step.hpp>
 
 namespace mlsysim::detail {
 

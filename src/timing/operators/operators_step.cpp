@@ -1,6 +1,7 @@
 #include "timing/operators/operator_estimator.hpp"
 
 #include <mlsysim/scalars/detail/clones.hpp>
+#include <mlsysim/timing/step.hpp>
 
 namespace mlsysim {
 

@@ -7,6 +7,7 @@
 #include <mlsysim/physics/textbook.hpp>
 #include <mlsysim/timing/pass_cost.hpp>
 #include <mlsysim/timing/pass_estimator.hpp>
+#include <mlsysim/timing/step.hpp>
 
 namespace mlsysim::detail {
 

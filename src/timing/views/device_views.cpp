@@ -3,8 +3,11 @@
 #include "timing/views/device_figures.hpp"
 #include "timing/views/or_convention.hpp"
 
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/member.hpp>
 #include <mlsysim/timing/fill.hpp>
 #include <mlsysim/timing/views.hpp>
+#include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
 

@@ -4,6 +4,7 @@
 #include "timing/views/device_figures.hpp"
 #include "timing/views/or_convention.hpp"
 
+#include <mlsysim/reflect/member.hpp>
 #include <mlsysim/specs/detail/torus.hpp>
 #include <mlsysim/timing/collective.hpp>
 #include <mlsysim/timing/fill.hpp>

@@ -5,6 +5,7 @@
 #include <mlsysim/timing/fill.hpp>
 #include <mlsysim/timing/stored_formats.hpp>
 #include <mlsysim/timing/views.hpp>
+#include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
 

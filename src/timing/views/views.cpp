@@ -1,7 +1,9 @@
 #include <mlsysim/specs/detail/stack_alone.hpp>
 #include <mlsysim/specs/provenance.hpp>
 #include <mlsysim/specs/usual_request.hpp>
+#include <mlsysim/timing/step.hpp>
 #include <mlsysim/timing/views.hpp>
+#include <mlsysim/units/unit.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

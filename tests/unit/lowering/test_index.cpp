@@ -5,6 +5,7 @@
 #include <mlsysim/lowering/attention.hpp>
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/zoo.hpp>
+#include <mlsysim/timing/pass_cost.hpp>
 #include <mlsysim/timing/pass_estimator.hpp>
 #include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>

@@ -2,6 +2,7 @@
 
 #include <mlsysim/pipeline/run.hpp>
 #include <mlsysim/resolver_api/dynamic_value.hpp>
+#include <mlsysim/resolver_api/search.hpp>
 #include <mlsysim/specs/workload.hpp>
 #include <mlsysim/specs/zoo.hpp>
 
