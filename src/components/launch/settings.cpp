@@ -14,6 +14,9 @@ namespace mlsysim::detail {
 
 namespace {
 
+/// Findings up to which an unknown flag is compared with those of the table: a file of many takes no more
+/// time for each.
+constexpr std::size_t kSuggested = 64;
 constexpr int kSlip = 2;  // letters by which a flag may differ from one of the table for that one to be meant
 
 std::optional<bool> truth(std::string_view text) {
@@ -137,11 +140,13 @@ void Settings::put(const FlagRow& row, const Given& given) {
 
 void Settings::put_unknown(const Given& given, std::string_view remark) {
   auto why = fmt::format("not in the table of {} {}", table_->engine, table_->version);
-  std::vector<std::string> flags;
-  for (const auto& row : table_->rows()) flags.push_back(row.flag);
-  if (const auto near = near_misses(given.key, flags, 1);
-      !near.empty() && edit_distance(given.key, near[0]) <= kSlip)
-    why += fmt::format("; did you mean '{}'?", near[0]);
+  if (findings_->size() < kSuggested) {
+    std::vector<std::string> flags;
+    for (const auto& row : table_->rows()) flags.push_back(row.flag);
+    if (const auto near = near_misses(given.key, flags, 1);
+        !near.empty() && edit_distance(given.key, near[0]) <= kSlip)
+      why += fmt::format("; did you mean '{}'?", near[0]);
+  }
   if (!remark.empty()) why += fmt::format("; {}", remark);
   findings_->push_back({given.key, given.value, FlagUse::ignored, std::move(why), given.where});
 }
