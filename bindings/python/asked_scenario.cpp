@@ -1,5 +1,6 @@
 #include "asked_scenario.hpp"
 
+#include <mlsysim/engine/detail/checkpoints.hpp>
 #include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
@@ -14,9 +15,11 @@ namespace {
 /// Whether a name is read as the command line reads it: one that is no entry's own, and no file.
 bool is_read(std::string_view field, std::string_view text) {
   const Zoo& zoo = standard_zoo();
-  if (field == "workload")
-    return zoo.find<Workload>(text) == nullptr &&
-           zoo.find<Workload>(detail::model_of(text, zoo).entry) != nullptr;
+  if (field == "workload") {
+    const auto named = detail::model_of(text, zoo);
+    return zoo.find<Workload>(named.entry) != nullptr &&
+           (zoo.find<Workload>(text) == nullptr || detail::positions_of(named.checkpoint));
+  }
   if (field == "hardware") {
     const auto* device = zoo.find<HardwareNode>(text);
     return device == nullptr ? !names_a_file(text) : device->part != nullptr;

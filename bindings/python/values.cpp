@@ -4,6 +4,7 @@
 #include "spec_table.hpp"
 
 #include <mlsysim/engine/detail/model_name.hpp>
+#include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/device_name.hpp>
 #include <mlsysim/specs/zoo.hpp>
@@ -54,10 +55,11 @@ template <class T> const T& entry_named(const std::string& name) {
   if constexpr (std::is_same_v<T, HardwareNode>)
     if (zoo.find<T>(name) == nullptr)
       if (const auto called = devices_called(zoo, name); called.size() == 1) return *called.front();
-  if constexpr (std::is_same_v<T, Workload>)
-    if (zoo.find<T>(name) == nullptr)
-      if (const auto named = detail::model_of(name, zoo); named.weight_format.empty())
-        if (const T* found = zoo.find<T>(named.entry)) return *found;
+  if constexpr (std::is_same_v<T, Workload>) {
+    static auto* reader = new FieldReader(zoo);  // keeps checkpoints as long as the zoo lives
+    if (detail::model_of(name, zoo).weight_format.empty())
+      if (const T* found = reader->model(name)) return *found;
+  }
   return zoo.at<T>(name);
 }
 

@@ -1,5 +1,6 @@
 #include <mlsysim/engine/field_input.hpp>
 
+#include <mlsysim/engine/detail/checkpoints.hpp>
 #include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/files/detail/roots.hpp>
 #include <mlsysim/reflect/range.hpp>
@@ -123,9 +124,8 @@ DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_vie
   const T* const exact = written ? nullptr : reader.zoo().find<T>(text);
   bool hub = false;
   if constexpr (std::is_same_v<T, Workload>)
-    if (!written && exact == nullptr && !is_there(text)) {
-      if (const auto named = detail::model_of(text, reader.zoo()); !named.entry.empty())
-        if (const T* found = reader.zoo().find<T>(named.entry)) return found;
+    if (exact != nullptr || (!written && !is_there(text))) {
+      if (const T* found = reader.model(text)) return found;
       hub = is_hub_name(text);
     }
   if (exact != nullptr) return exact;
@@ -178,6 +178,18 @@ const Zoo& FieldReader::file(const std::string& path) {
                                       : load_file(path, *zoo_);
   files_.push_back(std::make_unique<File>(File{path, std::move(zoo)}));
   return files_.back()->zoo;
+}
+
+const Workload* FieldReader::model(std::string_view name) {
+  const auto named = detail::model_of(name, *zoo_);
+  const auto* entry = zoo_->find<Workload>(named.entry);
+  const auto positions = entry == nullptr ? std::nullopt : detail::positions_of(named.checkpoint);
+  if (!positions || positions == entry->max_positions) return entry;
+  for (const auto& kept : checkpoints_)
+    if (kept.name == entry->name && kept.max_positions == positions) return &kept;
+  checkpoints_.push_back(*entry);
+  checkpoints_.back().max_positions = positions;
+  return &checkpoints_.back();
 }
 
 std::string request_rate_text(std::string_view text) {

@@ -324,6 +324,16 @@ void take_name(std::string_view text, bool has_weights, bool has_cache, const Zo
   if (!has_cache && !named.cache_format.empty()) s.kv_precision = choice_of<Precision>(named.cache_format);
 }
 
+/// Says how many positions the checkpoint of this name has where its entry has others.
+void say_positions(std::string_view text, const Workload& model, const Zoo& zoo, BuiltScenario& out) {
+  const auto* entry = zoo.find<Workload>(detail::model_of(text, zoo).entry);
+  if (entry == nullptr || entry->name != model.name || model.max_positions == entry->max_positions) return;
+  out.warnings.push_back(fmt::format("'{}' takes at most {:g} tokens; {} of the zoo takes {}", text,
+                                     model.max_positions.value_or(0), entry->name,
+                                     entry->max_positions ? fmt::format("{:g}", *entry->max_positions)
+                                                          : std::string("any number")));
+}
+
 }  // namespace
 
 std::vector<std::string_view> fields_used_in(Mode mode) {
@@ -390,9 +400,11 @@ BuiltScenario ScenarioBuilder::build() const {
     const FieldInfo& field = *find_field(fields, name);
     write_checked(field, &s, keep->reader.read(field, given.text, given.where));
   }
-  if (const auto asked = texts_.find("workload"); asked != texts_.end())
+  if (const auto asked = texts_.find("workload"); asked != texts_.end()) {
     take_name(asked->second.text, texts_.contains("weight_format"), texts_.contains("kv_precision"), *zoo_,
               out);
+    say_positions(asked->second.text, *s.workload, *zoo_, out);
+  }
   drop_towers(*keep, out);
   if (!region_.text.empty()) {
     const Region region = region_of(*zoo_, region_.text, region_.where);

@@ -368,6 +368,19 @@ def test_requests_longer_than_the_positions_of_a_model_are_no_silent_fit(run):
         assert run("fit", "--from", words, "--hardware", "H200").code == 0
 
 
+def test_positions_of_a_checkpoint_hold_for_every_command(run):
+    """Llama 3 has the shape of Llama 3.1 and 8,192 positions instead of 131,072."""
+    for name in ("meta-llama/Meta-Llama-3-8B", "Meta-Llama-3-8B-Instruct", "Meta-Llama-Guard-2-8B"):  # the last one is an alias of the zoo
+        for command in (("eval",), ("fit",), ("size", "--rate", "1")):
+            done = run(*command, name, "H100", "--seq-len", "16000")
+            said = " ".join((done.out + done.err).split())
+            assert f"'{name}' takes at most 8192 tokens; Llama3_8B of the zoo takes 131072" in said, (command, said)
+        assert "takes at most 8192 tokens (max_positions)" in " ".join(run("eval", name, "H100", "--seq-len", "16000").out.split())
+    assert "at most" not in run("eval", "meta-llama/Llama-3.1-8B", "H100", "--seq-len", "16000").out
+    said = run("fit", "--from", "vllm serve meta-llama/Meta-Llama-3-8B", "--hardware", "H100", "--seq-len", "16000").err
+    assert "a request of 16000 tokens is longer than the 8192 positions of Llama3_8B" in said
+
+
 def test_a_launch_without_a_length_needs_all_positions_of_the_model(run):
     """Qwen3-32B takes 40,960 tokens of 2 x 64 layers x 8 heads x 128 x 2 B = 262,144 B, 10.7 GB. Of the 92 % of 85.9 GB weights of 65.5
     GB, context and activations leave less: vLLM does not start on one H100, and does with an 8-bit cache or on two."""

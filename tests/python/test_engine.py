@@ -156,3 +156,12 @@ def test_one_number_of_a_level_is_that_of_all():
         for missing in ("nothing", 3, None):
             with pytest.raises(KeyError):
                 fresh[missing]
+
+
+def test_positions_of_a_checkpoint_hold_under_every_name():
+    """Llama 3 has the shape of Llama 3.1 and 8,192 positions; its guard is an alias of the same entry."""
+    for name in ("meta-llama/Meta-Llama-3-8B", "Meta-Llama-Guard-2-8B"):
+        for answer in (SystemEvaluator.evaluate("x", name, "H100", seq_len=16000, mode="serve"),
+                       mlsysim.SingleNodeModel.solve(model=name, hardware="H100", seq_len=16000)):
+            assert any("takes at most 8192 tokens (max_positions)" in w for w in answer.warnings), answer.warnings
+    assert not any("at most" in w for w in mlsysim.SingleNodeModel.solve(model="Llama3_8B", hardware="H100", seq_len=16000).warnings)

@@ -7,6 +7,7 @@
 #include <mlsysim/resolver_api/dynamic_value.hpp>
 #include <mlsysim/specs/zoo.hpp>
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ class FieldReader {
   [[nodiscard]] DynamicValue read(const FieldInfo& field, std::string_view text, const Location& where = {});
   /// The zoo of one file of the user, loaded once.
   [[nodiscard]] const Zoo& file(const std::string& path);
+  /// The model of the zoo that a name of a hub or an engine means, with the positions that this checkpoint
+  /// states; null where the name means none.
+  [[nodiscard]] const Workload* model(std::string_view name);
 
  private:
   struct File {
@@ -36,6 +40,7 @@ class FieldReader {
   };
   const Zoo* zoo_;
   std::vector<std::unique_ptr<File>> files_;
+  std::deque<Workload> checkpoints_;  ///< entries with positions of their own
 };
 
 /// A rate of requests: "10/s" and "10" are "10 request/s", since nothing else arrives.

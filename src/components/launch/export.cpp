@@ -5,6 +5,7 @@
 #include "detail/pools.hpp"
 #include "detail/settings.hpp"
 
+#include <mlsysim/engine/detail/checkpoints.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/resolver_api/field_text.hpp>

@@ -1,11 +1,11 @@
 // From a text to a launch: which format it has, which flags it holds, which plan they make.
 
-#include "detail/checkpoints.hpp"
 #include "detail/command.hpp"
 #include "detail/load_line.hpp"
 #include "detail/manifest.hpp"
 #include "detail/unread.hpp"
 
+#include <mlsysim/engine/detail/checkpoints.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/engine/plan_file.hpp>

@@ -165,8 +165,11 @@ void check_positions(const Settings& s, Launch& launch) {
       asked = std::floor(*all / std::max(1.0, s.number_or("requests", 1)));
   const bool vllm = launch.format == LaunchFormat::vllm;
   const double most = s.positions.value_or(HUGE_VAL);
+  const auto planned = launch.fields.find("seq_len");  // what the caller says of requests
+  const bool stated = asked.has_value();
+  if (!stated && planned != launch.fields.end()) asked = number_of(planned->second);
   if (!asked || *asked <= most) return;
-  if (!vllm && launch.format != LaunchFormat::sglang) {
+  if (!stated || (!vllm && launch.format != LaunchFormat::sglang)) {
     launch.notes.push_back(fmt::format("a request of {:g} tokens is longer than the {:g} positions of {}",
                                        *asked, most, s.model->name));
     return;

@@ -3,9 +3,9 @@
 
 #include <support/catch.hpp>
 
-#include <launch/detail/checkpoints.hpp>
 #include <launch/detail/flag_table.hpp>
 
+#include <mlsysim/engine/detail/checkpoints.hpp>
 #include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/launch/fit.hpp>

@@ -9,7 +9,7 @@ namespace mlsysim::detail {
 
 /// The repository from which engines download a model of the zoo; the name itself where none is known.
 [[nodiscard]] std::string repository_of(const std::string& model);
-/// Positions that a checkpoint states, where they are not those of the entry that has its shape.
+/// Positions that a checkpoint states, where they may be others than those of the entry that has its shape.
 /// @param checkpoint as ModelName has it
 [[nodiscard]] std::optional<double> positions_of(std::string_view checkpoint);
 
