@@ -57,6 +57,7 @@ struct ServingSetup {
   std::optional<double> requests;     ///< that each data-parallel rank works on at once
   std::optional<double> tokens{};     ///< of its cache; absent: as many as fit
   double fullest = 1;                 ///< layers of the fullest device over the mean of all
+  bool leaves_room = false;           ///< the plan's cache leaves room for the layers of the fullest device
   bool shortens = false;              ///< the engine shortens the context until it fits
   EngineShares shares;
 };

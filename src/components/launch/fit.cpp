@@ -305,7 +305,34 @@ Fit by_shares(Fit fit, double fullest) {
 
 }  // namespace
 
+void detail::leave_room(Launch& launch, const Zoo& zoo) {
+  auto& setup = *launch.serving;
+  const auto degree = launch.fields.find("pp_size");
+  if (setup.fullest <= 1 || degree == launch.fields.end()) return;
+  try {
+    const auto fit = fit_of(launch, zoo);
+    const auto of = [&](std::string_view part) {
+      const auto found = std::ranges::find(fit.items, part, &FitItem::part);
+      return found == fit.items.end() ? Data<>() : found->bytes;
+    };
+    const Data<> cache = of("kv_cache"), room = of("capacity") - (of("total") - cache);
+    if (cache == Data<>()) return;
+    setup.leaves_room = true;
+    launch.fields.erase("memory_fraction");
+    launch.fields["kv_cache_memory"] =
+        count_text(std::max(1.0, std::floor(room / setup.fullest / unit::B))) + " B";
+  } catch (const Error&) {  // of a scenario that nobody answers: whoever asks it says so
+  }
+}
+
 Fit fit_of(const Launch& launch, const Zoo& zoo) {
+  if (launch.serving && launch.serving->leaves_room) {
+    auto even = launch;
+    even.serving->leaves_room = false;
+    even.fields.erase("kv_cache_memory");
+    even.fields["memory_fraction"] = "1";
+    return fit_of(even, zoo);
+  }
   const auto built = launch.build(zoo);
   const bool layers = !built.scenario.workload->stacks.empty();
   if (!launch.serving || built.scenario.pp_size > 1 || !layers) {

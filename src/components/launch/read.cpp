@@ -481,6 +481,8 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   if (out.mode == Mode::serve && out.fields.at("engine") == name_of(LaunchFormat::llama_cpp) &&
       detail::places_itself(settings))
     detail::place_layers(out, zoo);
+  if (out.serving && !q.fields.contains("memory_fraction") && !q.fields.contains("kv_cache_memory"))
+    detail::leave_room(out, zoo);
   settings.finish();
   return out;
 }

@@ -77,29 +77,49 @@ Ranks ranks_of(Settings& s, LaunchFormat format) {
   return r;
 }
 
+/// Devices with a share of the layers, and the layers of the fullest one over the mean.
+struct DeviceShares {
+  double devices = 0, fullest = 1;
+};
+
+DeviceShares device_shares(const Settings& s) {
+  auto shares = s.text("device_shares");
+  std::replace(shares.begin(), shares.end(), '/', ',');
+  double with_layers = 0, largest = 0, sum = 0;
+  for (std::string_view rest = shares; !rest.empty();) {
+    const auto share = rest.substr(0, std::min(rest.find(','), rest.size()));
+    rest.remove_prefix(std::min(share.size() + 1, rest.size()));
+    const double part = number_of(share).value_or(0);
+    if (part > 0) ++with_layers, largest = std::max(largest, part), sum += part;
+  }
+  return with_layers < 1 ? DeviceShares{} : DeviceShares{with_layers, largest * with_layers / sum};
+}
+
+/// Says what unequal shares change. Devices that work one after the other take as long for a step as with
+/// equal shares, and the plan is called by the shares, which it cannot state.
+void say_shares(Settings& s, Launch& launch, const Ranks& r) {
+  if (r.pp == 1)
+    return s.end("device_shares", FlagUse::contradicts,
+                 fmt::format("the {:g} devices are taken to hold as much each: by these shares one holds "
+                             "{:.3g} times the weights and cache of that",
+                             r.devices, r.fullest));
+  s.end("device_shares", FlagUse::used,
+        fmt::format("one of the {:g} devices holds {:.3g} times the layers of an equal share, and "
+                    "kv_cache_memory leaves room for them; a step takes as long as with equal shares",
+                    r.pp, r.fullest));
+  launch.fields.emplace("name", fmt::format("{}-launch with {} {}", name_of(launch.format),
+                                            s.flag_name("device_shares"), s.text("device_shares")));
+}
+
 /// llama.cpp lays layers on all devices that it sees, one after the other, or with `--split-mode row` a part
 /// of each layer on each device. What the caller says of degrees stays.
 void spread_layers(Settings& s, Launch& launch, const Zoo& zoo, Ranks& r) {
   const auto mode = s.text("split");
   const auto* model = s.model;
   double seen = seen_devices(s, launch, zoo).value_or(1);
-  if (auto shares = s.text("device_shares"); !shares.empty()) {
-    std::replace(shares.begin(), shares.end(), '/', ',');
-    double with_layers = 0, largest = 0, sum = 0;
-    for (std::string_view rest = shares; !rest.empty();) {
-      const auto share = rest.substr(0, std::min(rest.find(','), rest.size()));
-      rest.remove_prefix(std::min(share.size() + 1, rest.size()));
-      const double part = number_of(share).value_or(0);
-      if (part > 0) ++with_layers, largest = std::max(largest, part), sum += part;
-    }
-    if (with_layers >= 1) seen = with_layers;
-    if (const double fuller = largest * with_layers / sum; fuller > 1) {
-      r.fullest = fuller;
-      s.end("device_shares", FlagUse::contradicts,
-            fmt::format("the {:g} devices are taken to hold as many layers each: by these shares one holds "
-                        "{:.3g} times the weights and cache of that",
-                        with_layers, fuller));
-    }
+  if (const auto shares = device_shares(s); shares.devices >= 1) {
+    seen = shares.devices;
+    r.fullest = shares.fullest;
   }
   if (mode == "none") seen = 1;
   const auto degree = [&](const char* field) {
@@ -111,6 +131,7 @@ void spread_layers(Settings& s, Launch& launch, const Zoo& zoo, Ranks& r) {
   r.tp = tp.value_or(mode == "row" ? std::max(1.0, std::floor(seen / pp.value_or(1))) : 1);
   r.pp = pp.value_or(mode == "row" ? 1 : std::clamp(std::floor(seen / r.tp), 1.0, most));
   r.devices = r.tp * r.pp;
+  if (r.fullest > 1) say_shares(s, launch, r);
   if (r.pp > 1 && !pp)
     launch.notes.push_back(
         fmt::format("layers are spread over {} devices, which work one after the other", r.pp));

@@ -31,7 +31,8 @@ TEST_CASE("llama.cpp spreads layers over the devices that it sees", "[launch]") 
   CHECK(field(on(serve + " -sm none", "2xRTX3090"), "accelerators") == "1");
   const auto uneven = on(serve + " -ts 3,1,0", "4xRTX3090");
   CHECK(field(uneven, "pp_size") == "2");
-  CHECK(finding(uneven, "tensor-split").use == FlagUse::contradicts);
+  CHECK(finding(uneven, "tensor-split").use == FlagUse::used);
+  CHECK(finding(on(serve + " -sm row -ts 3,1", "2xRTX3090"), "tensor-split").use == FlagUse::contradicts);
   CHECK(finding(on(serve + " -ts 1,1", "RTX3090"), "tensor-split").use == FlagUse::used);
   // Devices that the launch names, and what the caller says.
   CHECK(field(on(serve + " --device CUDA0,CUDA1", "4xRTX3090"), "accelerators") == "2");

@@ -93,6 +93,9 @@ void put_host_memory(Settings& settings, Launch& launch, const Zoo& zoo, double 
 /// Moves to host memory what does not fit on the device, as llama.cpp does by itself: of a mixture the
 /// experts of as few layers as it takes, then layers.
 void place_layers(Launch& launch, const Zoo& zoo);
+/// Limits the cache of the plan to what fits beside the layers of the fullest device, where devices have
+/// unequal shares of the layers. The mean device of the plan then fits where the fullest one does.
+void leave_room(Launch& launch, const Zoo& zoo);
 /// Whether a format is that of an engine that serves.
 [[nodiscard]] bool serves(LaunchFormat format);
 /// The entry of the zoo that describes an engine that serves.
