@@ -162,10 +162,75 @@ int answers(const HardwareNode& device, const DeviceName& asked) {
   return best;
 }
 
+/// The chip of a computer of Apple, and the cores of its GPU where they are stated: "Apple M4 Pro 20 core" of
+/// "Mac mini (M4 Pro, 14-core CPU, 20-core GPU)". Empty where a text is no such computer, or names no chip.
+std::string chip_of_mac(std::string_view text) {
+  const auto words = words_of(text);
+  const auto is_mac = [](std::string_view word) {
+    return word == "mac" || word == "imac" || word == "macbook";
+  };
+  if (std::ranges::none_of(words, is_mac)) return {};
+  std::string chip, cores;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto& word = words[i];
+    const auto next = [&](std::size_t n) {
+      return i + n < words.size() ? std::string_view(words[i + n]) : std::string_view();
+    };
+    if (chip.empty() && word.size() > 1 && word[0] == 'm' && is_digit(word[1])) {
+      chip = "Apple " + word;
+      if (next(1) == "pro" || next(1) == "max" || next(1) == "ultra") chip += " " + words[i + 1];
+    } else if (all_digits(word) && next(1).starts_with("core") && next(2) == "gpu") {
+      cores = " " + word + " core";
+    }
+  }
+  return chip.empty() ? "" : chip + cores;
+}
+
 std::string letters_of(std::string_view text) {
   std::string out;
   for (const auto& word : words_of(text)) out += word;
   return out;
+}
+
+}  // namespace
+
+namespace {
+
+/// Counts as words in front of a machine: "dual RTX 3090".
+constexpr auto kCounts = std::to_array<std::pair<std::string_view, double>>({{"a pair of ", 2},
+                                                                             {"pair of ", 2},
+                                                                             {"dual ", 2},
+                                                                             {"twin ", 2},
+                                                                             {"two ", 2},
+                                                                             {"triple ", 3},
+                                                                             {"three ", 3},
+                                                                             {"quad ", 4},
+                                                                             {"four ", 4},
+                                                                             {"eight ", 8}});
+
+/// A count and a name with a space or nothing else between them, "dual RTX 3090" and "8 H100", or with the
+/// count in brackets, "RTX 3090 (x2)".
+std::optional<CountedMachine> counted_in_words(std::string_view text) {
+  const auto lower = detail::lower(text);
+  for (const auto& [word, count] : kCounts)
+    if (lower.starts_with(word)) return CountedMachine{count, text.substr(word.size())};
+  const auto space = text.find(' '), bracket = text.rfind(" (");
+  const auto number = [](std::string_view digits) {
+    return all_digits(digits) && digits.size() < 8 ? std::stod(std::string(digits)) : 0;
+  };
+  if (bracket != std::string_view::npos && text.ends_with(')')) {
+    auto inside = text.substr(bracket + 2, text.size() - bracket - 3);
+    if (inside.starts_with('x') || inside.starts_with('X'))
+      inside.remove_prefix(1);
+    else if (inside.ends_with('x') || inside.ends_with('X'))
+      inside.remove_suffix(1);
+    if (const double count = number(inside); count > 0) return CountedMachine{count, text.substr(0, bracket)};
+  }
+  if (space == std::string_view::npos) return std::nullopt;
+  const auto name = text.substr(space + 1);
+  const double count = number(text.substr(0, space));
+  if (!(count > 0) || name.empty() || name.find_first_of("xX*:") == 0) return std::nullopt;
+  return CountedMachine{count, name};
 }
 
 }  // namespace
@@ -176,6 +241,7 @@ std::optional<CountedMachine> counted_machine(std::string_view text) {
     while (part.ends_with(' ')) part.remove_suffix(1);
     return part;
   };
+  if (auto in_words = counted_in_words(trimmed(text))) return in_words;
   if (text.starts_with("gpu_")) text.remove_prefix(4);  // of Lambda: "gpu_8x_h100_sxm5"
   // "16,384"; 0 for what is no count.
   const auto count_in = [&](std::string_view part) {
@@ -200,10 +266,11 @@ std::optional<CountedMachine> counted_machine(std::string_view text) {
   return out;
 }
 
-std::vector<const HardwareNode*> devices_called(const Zoo& zoo, std::string_view text) {
-  const auto asked = taken_apart(text);
+namespace {
+
+/// The devices that answer best to a name.
+std::vector<const HardwareNode*> best_of(const Zoo& zoo, const DeviceName& asked) {
   std::vector<const HardwareNode*> out;
-  if (asked.chip.empty()) return out;
   int best = 1;
   for (const HardwareNode* device : zoo.all<HardwareNode>()) {
     const int now = answers(*device, asked);
@@ -212,17 +279,40 @@ std::vector<const HardwareNode*> devices_called(const Zoo& zoo, std::string_view
     best = now;
     out.push_back(device);
   }
-  if (!out.empty()) return out;
-  for (const auto line : kLines)
-    if (!std::any_of(kLines.begin(), kLines.end(), [&](auto l) { return asked.chip.starts_with(l); }))
-      for (const HardwareNode* device : devices_called(zoo, std::string(line) + " " + std::string(text)))
-        out.push_back(device);
-  if (!out.empty()) return out;
-  // One chip in several sizes: "Apple M2 Max" has 30 or 38 cores.
+  return out;
+}
+
+/// One chip in several sizes: "Apple M2 Max" has 30 or 38 cores.
+std::vector<const HardwareNode*> sizes_of(const Zoo& zoo, const DeviceName& asked) {
+  std::vector<const HardwareNode*> out;
   for (const HardwareNode* device : zoo.all<HardwareNode>())
     for (const auto& own : names_of_device(*device))
       if (own.chip.starts_with(asked.chip + "gpu") && (out.empty() || out.back() != device))
         out.push_back(device);
+  return out;
+}
+
+}  // namespace
+
+std::vector<const HardwareNode*> devices_called(const Zoo& zoo, std::string_view text) {
+  const auto asked = taken_apart(text);
+  if (asked.chip.empty()) return {};
+  auto out = best_of(zoo, asked);
+  if (!out.empty()) return out;
+  for (const auto line : kLines)
+    if (!std::any_of(kLines.begin(), kLines.end(), [&](auto l) { return asked.chip.starts_with(l); })) {
+      const auto whole = taken_apart(std::string(line) + " " + std::string(text));
+      auto more = best_of(zoo, whole);
+      if (more.empty()) more = sizes_of(zoo, whole);
+      out.insert(out.end(), more.begin(), more.end());
+    }
+  if (out.empty()) out = sizes_of(zoo, asked);
+  if (!out.empty()) return out;
+  if (const auto chip = chip_of_mac(text); !chip.empty()) return devices_called(zoo, chip);
+  // Several of one kind: "H100s".
+  if (asked.chip.size() > 2 && asked.chip.back() == 's' && text.ends_with('s') &&
+      text.find_first_of("0123456789") != std::string_view::npos)
+    return devices_called(zoo, text.substr(0, text.size() - 1));
   return out;
 }
 
@@ -243,7 +333,7 @@ std::vector<const Node*> nodes_called(const Zoo& zoo, std::string_view text) {
   if (asked.size() < 4) return out;
   const auto same = [&](std::string_view name) {
     const auto own = letters_of(name);
-    return own == asked || own == "aws" + asked || own == "azure" + asked;
+    return own == asked || own == "aws" + asked || own == "azure" + asked || own == "standard" + asked;
   };
   for (const Node* node : zoo.all<Node>())
     if (same(node->name) || (node->entry != nullptr &&

@@ -29,8 +29,8 @@ struct CountedMachine {
   double count = 1;
   std::string_view name;
 };
-/// Splits "8xH100", "8 x H100", "H100x8", "8*H100", "H100:8" and "2x8xH100" into count and name. Absent where
-/// a text is not a count and a name.
+/// Splits "8xH100", "8 x H100", "H100x8", "8*H100", "H100:8", "2x8xH100", "dual H100", "8 H100" and
+/// "H100 (x8)" into count and name. Absent where a text is not a count and a name.
 [[nodiscard]] std::optional<CountedMachine> counted_machine(std::string_view text);
 /// Splits a text only if the name is a machine and the whole text is not: "8xH100", but not "gtx1080".
 [[nodiscard]] std::optional<CountedMachine> counted_machine(const Zoo& zoo, std::string_view text);

@@ -107,7 +107,14 @@ TEST_CASE("A count before or behind a machine is taken apart", "[specs]") {
                         {"4xMI300X", 4, "MI300X"},
                         {"A100-80GB:8", 8, "A100-80GB"},
                         {"gpu_8x_h100_sxm5", 8, "h100_sxm5"},
-                        {"MI300Xx4", 4, "MI300X"}}) {
+                        {"MI300Xx4", 4, "MI300X"},
+                        {"dual RTX 3090", 2, "RTX 3090"},
+                        {"Quad A6000", 4, "A6000"},
+                        {"a pair of H100", 2, "H100"},
+                        {"8 H100", 8, "H100"},
+                        {"RTX 3090 (x2)", 2, "RTX 3090"},
+                        {"RTX 3090 (2x)", 2, "RTX 3090"},
+                        {"MI300X (x4)", 4, "MI300X"}}) {
     INFO(c.text);
     const auto found = counted_machine(c.text);
     REQUIRE(found);
@@ -116,4 +123,10 @@ TEST_CASE("A count before or behind a machine is taken apart", "[specs]") {
   }
   for (const char* none : {"H100", "MI300X", "8x", "x8", "x", "", "0xH100", "99999999xH100"})
     CHECK_FALSE(counted_machine(none));
+  // A number may belong to the name.
+  for (const char* none : {"7900 XTX", "4090", "3090 Ti", "6000 Ada", "M3 Max (40-core GPU)"}) {
+    INFO(none);
+    CHECK_FALSE(counted_machine(standard_zoo(), none));
+  }
+  CHECK(counted_machine(standard_zoo(), "8x NVIDIA H100s")->count == 8);
 }
