@@ -4,6 +4,8 @@
 
 #include <mlsysim/reflect/detail/aliases.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <span>
@@ -38,11 +40,42 @@ const CLI::Option* option_of(const CLI::App* at, const std::string& name) {
   return nullptr;
 }
 
+/// An option that people type, and how a command without it says the same: its options in order, with what
+/// they take.
+struct OtherOption {
+  std::string_view name, what;
+  std::array<std::pair<std::string_view, std::string_view>, 2> ours;
+};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kRents{
+    {{"--rent", "'2.5 USD/h'"}, {"--price", "'H100=2.5 USD/h'"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kLimits{
+    {{"--subject-to", "'tco <= 10000 USD'"}, {"", ""}}};
+constexpr std::string_view kRent = "the price of a device and hour, on demand or spot, is said with";
+constexpr std::string_view kLimit = "costs are limited with";
+constexpr auto kOtherOptions = std::to_array<OtherOption>(
+    {{"--spot", kRent, kRents},           {"--on-demand", kRent, kRents},     {"--preemptible", kRent, kRents},
+     {"--gpu-price", kRent, kRents},      {"--gpu-cost", kRent, kRents},      {"--price", kRent, kRents},
+     {"--price-per-hour", kRent, kRents}, {"--hourly-price", kRent, kRents},  {"--hourly-cost", kRent, kRents},
+     {"--cost-per-hour", kRent, kRents},  {"--gpu-hour-price", kRent, kRents}, {"--hourly-rate", kRent, kRents},
+     {"--budget", kLimit, kLimits},       {"--max-cost", kLimit, kLimits},    {"--max-budget", kLimit, kLimits},
+     {"--max-price", kLimit, kLimits},    {"--cost-limit", kLimit, kLimits}});
+
 /// Earlier names of commands.
 constexpr auto kCommands = std::to_array<std::pair<std::string_view, std::string_view>>(
     {{"traffic", "trace"}, {"compile", "graph-breaks"}, {"program", "model-graph"}});
 
 }  // namespace
+
+std::string other_option(std::string_view word, const std::vector<std::string>& options) {
+  for (const auto& other : kOtherOptions) {
+    if (other.name != word) continue;
+    for (const auto& [option, value] : other.ours)
+      if (std::ranges::find(options, option) != options.end())
+        return fmt::format("{} {} {}", other.what, option, value);
+    return fmt::format("{} mlsysim optimize ... {} {}", other.what, other.ours[0].first, other.ours[0].second);
+  }
+  return {};
+}
 
 void Program::take_known_command() {
   for (std::size_t i = 0; i < words_.size() && words_[i] != "--"; ++i) {

@@ -32,18 +32,15 @@ std::string what_is_taken(const FieldInfo& f) {
 
 /// Refuses "4k" where things are counted: of tokens it is 4,096 for some and 4,000 for others.
 void refuse_letter(const FieldInfo& field, std::string_view text, const Location& where) {
-  if (!field.integral || text.size() < 2) return;
-  const auto digits = text.substr(0, text.size() - 1);
-  if ((text.back() != 'k' && text.back() != 'K') ||
-      digits.find_first_not_of("0123456789") != std::string_view::npos || digits.size() > 9)
-    return;
-  const double n = std::stod(std::string(digits));
+  if (!field.integral) return;
+  const auto meant = counts_of_letter(text);
+  if (!meant) return;
   throw InputError({.id = "mlsysim.engine.090",
                     .message = fmt::format("a letter behind '{}' is read in two ways", field.name),
                     .key = field.name,
                     .found = fmt::format("'{}'", text),
                     .expected = "a whole number",
-                    .hint = fmt::format("write {:.0f} or {:.0f}", n * 1000, n * 1024),
+                    .hint = fmt::format("write {:.0f} or {:.0f}", meant->first, meant->second),
                     .where = where});
 }
 
@@ -160,6 +157,18 @@ DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_vie
 }
 
 }  // namespace
+
+std::optional<std::pair<double, double>> counts_of_letter(std::string_view text) {
+  if (text.size() < 2) return std::nullopt;
+  const char letter = text.back();
+  const auto digits = text.substr(0, text.size() - 1);
+  const bool thousands = letter == 'k' || letter == 'K', millions = letter == 'm' || letter == 'M';
+  if ((!thousands && !millions) || digits.size() > 9 ||
+      digits.find_first_not_of("0123456789") != std::string_view::npos)
+    return std::nullopt;
+  const double n = std::stod(std::string(digits));
+  return thousands ? std::pair(n * 1e3, n * 1024) : std::pair(n * 1e6, n * 1024 * 1024);
+}
 
 bool names_a_file(std::string_view text) {
   if (text.starts_with('{')) return false;  // an entry in one line

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace mlsysim {
@@ -304,6 +305,49 @@ std::string entry_csv(const Entry& e) {
 
 }  // namespace
 
+namespace {
+
+/// What people call the kinds of entries, in the singular.
+constexpr auto kCalled = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"device", "hardware"},
+     {"gpu", "hardware"},
+     {"tpu", "hardware"},
+     {"cpu", "hardware"},
+     {"chip", "hardware"},
+     {"accelerator", "hardware"},
+     {"class", "device_class"},
+     {"llm", "model"},
+     {"workload", "model"},
+     {"runtime", "engine"},
+     {"framework", "engine"},
+     {"kernel", "kernel_family"},
+     {"machine", "node"},
+     {"server", "node"},
+     {"instance", "node"},
+     {"network", "fabric"},
+     {"fleet", "cluster"},
+     {"default", "convention"}});
+
+/// The kind that a word means, in the singular or the plural: "models", "gpus". A word for none stays.
+std::string kind_called(std::string_view word, const std::vector<std::string>& kinds) {
+  const auto known = [&](const std::string& name) {
+    return std::find(kinds.begin(), kinds.end(), name) != kinds.end();
+  };
+  std::string wanted(word);
+  if (known(wanted)) return wanted;
+  if (wanted.ends_with("ies"))
+    wanted.replace(wanted.size() - 3, 3, "y");
+  else if (wanted.ends_with("sses"))
+    wanted.resize(wanted.size() - 2);
+  else if (wanted.ends_with('s') && !wanted.ends_with("ss"))
+    wanted.pop_back();
+  for (const auto& [name, own] : kCalled)
+    if (wanted == name) return std::string(own);
+  return wanted;
+}
+
+}  // namespace
+
 Table zoo_table(const Zoo& zoo, std::string_view kind) {
   if (kind.empty()) {
     auto table = entry_table(zoo.entries());
@@ -311,10 +355,7 @@ Table zoo_table(const Zoo& zoo, std::string_view kind) {
     return table;
   }
   const auto kinds = zoo_kinds();
-  // "models" and "devices" are what people call them.
-  std::string wanted(kind);
-  if (std::find(kinds.begin(), kinds.end(), wanted) == kinds.end() && wanted.ends_with('s'))
-    wanted.pop_back();
+  const auto wanted = kind_called(kind, kinds);
   if (std::find(kinds.begin(), kinds.end(), wanted) == kinds.end() || wanted == "references" ||
       wanted == "reference") {
     if (kind != "references")

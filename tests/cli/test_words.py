@@ -180,10 +180,39 @@ def test_a_device_that_nobody_measured_is_named_at_once(run, words):
     assert "warning" not in run(command, "Llama3_8B", "H100", *places, *(["--with", "hardware=H200"] if extra else [])).out.splitlines()[1]
 
 
-@pytest.mark.parametrize("text", ["4k", "4K"])
-def test_a_letter_behind_a_count_says_what_to_write(run, text):
-    done = run("eval", "Llama3_8B", "H100", "--seq-len", text)
-    assert done.code == 1 and "mlsysim.engine.090" in done.err and "write 4000 or 4096" in done.err
+@pytest.mark.parametrize("text, meant", [("4k", "4000 or 4096"), ("4K", "4000 or 4096"), ("128k", "128000 or 131072"), ("1M", "1000000 or 1048576")])
+def test_a_letter_behind_a_count_says_what_to_write(run, text, meant):
+    for option in ("--seq-len", "--output-tokens", "--batch-size"):
+        done = run("eval", "Llama3_8B", "H100", option, text)
+        assert done.code == 1 and "mlsysim.engine.090" in done.err and f"write {meant}" in done.err, done.err
+    done = run("memory", "Llama3_8B", "--context", text)
+    assert done.code == 1 and f"--context takes a number; found '{text}', expected {meant}" in done.err, done.err
+
+
+OTHERS = [
+    (["eval", "Llama3_8B", "H100", "--spot"], "--rent '2.5 USD/h'"),
+    (["eval", "Llama3_8B", "H100", "--gpu-price", "2.5"], "--rent '2.5 USD/h'"),
+    (["eval", "Llama3_8B", "H100", "--price=2.5"], "--rent '2.5 USD/h'"),
+    (["eval", "Llama3_8B", "H100", "--budget", "10000"], "optimize ... --subject-to 'tco <= 10000 USD'"),
+    (["optimize", "Llama3_8B", "H100", "--max-cost", "10000"], "costs are limited with --subject-to 'tco <= 10000 USD'"),
+]
+
+
+@pytest.mark.parametrize("words, ours", OTHERS, ids=[" ".join(words) for words, _ in OTHERS])
+def test_options_about_money_name_those_that_there_are(run, words, ours):
+    done = run(*words)
+    assert done.code == 1 and "unknown option" in done.err and ours in done.err, done.err
+
+
+def test_what_is_named_instead_works(run):
+    assert run("eval", "Llama3_8B", "H100", "--rent", "2.5 USD/h").code == 0
+    assert run("optimize", "Llama3_8B", "H100", "--axis", "batch_size=1,2", "--subject-to", "tco <= 10000 USD").code == 0
+
+
+@pytest.mark.parametrize("theirs, ours", [("runtimes", "engine"), ("gpus", "hardware"), ("devices", "hardware"), ("kernels", "kernel_family"),
+                                          ("instances", "node"), ("llms", "model"), ("device_classes", "device_class"), ("clusters", "cluster")])
+def test_kinds_of_the_zoo_have_the_names_that_people_give_them(run, theirs, ours):
+    assert run("zoo", "list", theirs).out == run("zoo", "list", ours).out != ""
 
 
 def test_a_region_that_nobody_knows_has_a_list(run):
