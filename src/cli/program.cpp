@@ -196,17 +196,17 @@ std::string what_is_required(const CLI::App& command, std::string_view complaint
   return out;
 }
 
-/// Says what an option takes instead of a text that is no number. @param complaint "Could not convert: --context
-/// = 128k"
+/// Says what an option takes instead of a text that is no number. @param complaint "Could not convert:
+/// --context = 128k"
 std::string what_is_no_number(std::string_view complaint) {
   const auto name = complaint.find("--"), sign = complaint.find(" = ");
   if (name == std::string_view::npos || sign == std::string_view::npos || sign < name)
     return std::string(complaint);
   const auto value = complaint.substr(sign + 3);
   const auto meant = counts_of_letter(value);
-  return fmt::format("{} takes a number; found '{}', expected {}", complaint.substr(name, sign - name), value,
-                     meant ? fmt::format("{:.0f} or {:.0f}", meant->first, meant->second)
-                           : std::string("digits alone"));
+  return fmt::format(
+      "{} takes a number; found '{}', expected {}", complaint.substr(name, sign - name), value,
+      meant ? fmt::format("{:.0f} or {:.0f}", meant->first, meant->second) : std::string("digits alone"));
 }
 
 }  // namespace
@@ -249,9 +249,9 @@ std::string Program::explain_usage(const CLI::ParseError& error) const {
   if (words_.empty()) return fmt::format("mlsysim: error: a command is missing\n\n{}", first_screen());
   if (text.empty() && !commands.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
     text = fmt::format("a command is missing; expected one of {}", fmt::join(commands, ", "));
-  if (text.empty()) text = dynamic_cast<const CLI::ConversionError*>(&error) != nullptr
-                               ? what_is_no_number(error.what())
-                               : error.what();
+  if (text.empty())
+    text = dynamic_cast<const CLI::ConversionError*>(&error) != nullptr ? what_is_no_number(error.what())
+                                                                        : error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) text += what_is_required(*at, text);
   return fmt::format("mlsysim: error: {}\ntry: {} --help\n", text, path);
 }

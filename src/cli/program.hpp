@@ -29,8 +29,8 @@ struct OptionValues {
 /// Adds a command below a command: name, about, examples, and what it runs.
 using AddCommand = std::function<CLI::App*(const char*, const char*, const char*, std::function<Answer()>)>;
 
-/// What says the same as an option that no command has, for a message: "costs are limited with --subject-to
-/// ...". Empty where that is not known. @param options of the command
+/// Names the option that says the same as one that no command has: "costs are limited with --subject-to ...".
+/// The text is empty where none is known. @param options of the command
 [[nodiscard]] std::string other_option(std::string_view word, const std::vector<std::string>& options);
 
 /// An option or a place that takes a value; a list takes one each time that its option is given.

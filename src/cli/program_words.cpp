@@ -52,13 +52,23 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kLimits{
     {{"--subject-to", "'tco <= 10000 USD'"}, {"", ""}}};
 constexpr std::string_view kRent = "the price of a device and hour, on demand or spot, is said with";
 constexpr std::string_view kLimit = "costs are limited with";
-constexpr auto kOtherOptions = std::to_array<OtherOption>(
-    {{"--spot", kRent, kRents},           {"--on-demand", kRent, kRents},     {"--preemptible", kRent, kRents},
-     {"--gpu-price", kRent, kRents},      {"--gpu-cost", kRent, kRents},      {"--price", kRent, kRents},
-     {"--price-per-hour", kRent, kRents}, {"--hourly-price", kRent, kRents},  {"--hourly-cost", kRent, kRents},
-     {"--cost-per-hour", kRent, kRents},  {"--gpu-hour-price", kRent, kRents}, {"--hourly-rate", kRent, kRents},
-     {"--budget", kLimit, kLimits},       {"--max-cost", kLimit, kLimits},    {"--max-budget", kLimit, kLimits},
-     {"--max-price", kLimit, kLimits},    {"--cost-limit", kLimit, kLimits}});
+constexpr auto kOtherOptions = std::to_array<OtherOption>({{"--spot", kRent, kRents},
+                                                           {"--on-demand", kRent, kRents},
+                                                           {"--preemptible", kRent, kRents},
+                                                           {"--gpu-price", kRent, kRents},
+                                                           {"--gpu-cost", kRent, kRents},
+                                                           {"--price", kRent, kRents},
+                                                           {"--price-per-hour", kRent, kRents},
+                                                           {"--hourly-price", kRent, kRents},
+                                                           {"--hourly-cost", kRent, kRents},
+                                                           {"--cost-per-hour", kRent, kRents},
+                                                           {"--gpu-hour-price", kRent, kRents},
+                                                           {"--hourly-rate", kRent, kRents},
+                                                           {"--budget", kLimit, kLimits},
+                                                           {"--max-cost", kLimit, kLimits},
+                                                           {"--max-budget", kLimit, kLimits},
+                                                           {"--max-price", kLimit, kLimits},
+                                                           {"--cost-limit", kLimit, kLimits}});
 
 /// Earlier names of commands.
 constexpr auto kCommands = std::to_array<std::pair<std::string_view, std::string_view>>(
@@ -72,7 +82,8 @@ std::string other_option(std::string_view word, const std::vector<std::string>& 
     for (const auto& [option, value] : other.ours)
       if (std::ranges::find(options, option) != options.end())
         return fmt::format("{} {} {}", other.what, option, value);
-    return fmt::format("{} mlsysim optimize ... {} {}", other.what, other.ours[0].first, other.ours[0].second);
+    return fmt::format("{} mlsysim optimize ... {} {}", other.what, other.ours[0].first,
+                       other.ours[0].second);
   }
   return {};
 }

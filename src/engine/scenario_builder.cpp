@@ -328,10 +328,10 @@ void take_name(std::string_view text, bool has_weights, bool has_cache, const Zo
 void say_positions(std::string_view text, const Workload& model, const Zoo& zoo, BuiltScenario& out) {
   const auto* entry = zoo.find<Workload>(detail::model_of(text, zoo).entry);
   if (entry == nullptr || entry->name != model.name || model.max_positions == entry->max_positions) return;
-  out.warnings.push_back(fmt::format("'{}' takes at most {:g} tokens; {} of the zoo takes {}", text,
-                                     model.max_positions.value_or(0), entry->name,
-                                     entry->max_positions ? fmt::format("{:g}", *entry->max_positions)
-                                                          : std::string("any number")));
+  out.warnings.push_back(fmt::format(
+      "'{}' takes at most {:g} tokens; {} of the zoo takes {}", text, model.max_positions.value_or(0),
+      entry->name,
+      entry->max_positions ? fmt::format("{:g}", *entry->max_positions) : std::string("any number")));
 }
 
 }  // namespace

@@ -307,26 +307,26 @@ std::string entry_csv(const Entry& e) {
 
 namespace {
 
-/// What people call the kinds of entries, in the singular.
-constexpr auto kCalled = std::to_array<std::pair<std::string_view, std::string_view>>(
-    {{"device", "hardware"},
-     {"gpu", "hardware"},
-     {"tpu", "hardware"},
-     {"cpu", "hardware"},
-     {"chip", "hardware"},
-     {"accelerator", "hardware"},
-     {"class", "device_class"},
-     {"llm", "model"},
-     {"workload", "model"},
-     {"runtime", "engine"},
-     {"framework", "engine"},
-     {"kernel", "kernel_family"},
-     {"machine", "node"},
-     {"server", "node"},
-     {"instance", "node"},
-     {"network", "fabric"},
-     {"fleet", "cluster"},
-     {"default", "convention"}});
+/// Other names of the kinds of entries, in the singular.
+constexpr auto kCalled =
+    std::to_array<std::pair<std::string_view, std::string_view>>({{"device", "hardware"},
+                                                                  {"gpu", "hardware"},
+                                                                  {"tpu", "hardware"},
+                                                                  {"cpu", "hardware"},
+                                                                  {"chip", "hardware"},
+                                                                  {"accelerator", "hardware"},
+                                                                  {"class", "device_class"},
+                                                                  {"llm", "model"},
+                                                                  {"workload", "model"},
+                                                                  {"runtime", "engine"},
+                                                                  {"framework", "engine"},
+                                                                  {"kernel", "kernel_family"},
+                                                                  {"machine", "node"},
+                                                                  {"server", "node"},
+                                                                  {"instance", "node"},
+                                                                  {"network", "fabric"},
+                                                                  {"fleet", "cluster"},
+                                                                  {"default", "convention"}});
 
 /// The kind that a word means, in the singular or the plural: "models", "gpus". A word for none stays.
 std::string kind_called(std::string_view word, const std::vector<std::string>& kinds) {

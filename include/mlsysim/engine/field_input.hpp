@@ -48,8 +48,8 @@ class FieldReader {
 /// A rate of requests: "10/s" and "10" are "10 request/s", since nothing else arrives.
 [[nodiscard]] std::string request_rate_text(std::string_view text);
 
-/// The two counts that a number with a letter may mean, in decimal and binary thousands: 128,000 and 131,072 of
-/// "128k", 1,000,000 and 1,048,576 of "1M". Absent for other texts.
+/// The two counts that a number with a letter may mean, in decimal and binary thousands: 128,000 and 131,072
+/// of "128k", 1,000,000 and 1,048,576 of "1M". Absent for other texts.
 [[nodiscard]] std::optional<std::pair<double, double>> counts_of_letter(std::string_view text);
 
 /// Whether a text means a file rather than a name: it holds a slash, or ends as files do (.yaml,

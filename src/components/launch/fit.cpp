@@ -298,8 +298,9 @@ Fit by_shares(Fit fit, double fullest) {
   }
   const Data<> total = of("total") += more, capacity = of("capacity");
   fit.fits = total <= capacity;
-  fit.summary = fmt::format("the device with the largest share of the layers holds {:.3g} GB of {:.3g} GB",
-                            total / unit::GB, capacity / unit::GB);
+  fit.summary =
+      fmt::format("{}: the device with the largest share of the layers holds {:.3g} GB of {:.3g} GB",
+                  fit.fits ? "fits" : "does not fit", total / unit::GB, capacity / unit::GB);
   return fit;
 }
 

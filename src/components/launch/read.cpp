@@ -402,6 +402,17 @@ void take_load(LaunchQuestion& q, Launch& launch) {
       launch.notes.push_back(fmt::format("{} {} is that of the comment in the launch", field, text));
 }
 
+/// Follows what llama.cpp does until a model fits, and leaves room for the layers of the fullest device.
+void settle_memory(const LaunchQuestion& q, const detail::Settings& settings, Launch& out, const Zoo& zoo) {
+  if (out.serving->shortens) detail::shorten_context(out, zoo);
+  // Ports of llama.cpp run where host and device mostly share one memory.
+  if (out.mode == Mode::serve && out.fields.at("engine") == name_of(LaunchFormat::llama_cpp) &&
+      detail::places_itself(settings))
+    detail::place_layers(out, zoo);
+  if (!q.fields.contains("memory_fraction") && !q.fields.contains("kv_cache_memory"))
+    detail::leave_room(out, zoo);
+}
+
 }  // namespace
 
 Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
@@ -476,13 +487,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   if (serves) drop_idle(out);
   for (const auto& [key, text] : q.fields)  // the caller has the last word
     if (key != "hardware") out.fields[key] = text;
-  if (out.serving && out.serving->shortens) detail::shorten_context(out, zoo);
-  // Ports of llama.cpp run where host and device mostly share one memory.
-  if (out.mode == Mode::serve && out.fields.at("engine") == name_of(LaunchFormat::llama_cpp) &&
-      detail::places_itself(settings))
-    detail::place_layers(out, zoo);
-  if (out.serving && !q.fields.contains("memory_fraction") && !q.fields.contains("kv_cache_memory"))
-    detail::leave_room(out, zoo);
+  if (out.serving) settle_memory(q, settings, out, zoo);
   settings.finish();
   return out;
 }

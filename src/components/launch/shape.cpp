@@ -43,6 +43,12 @@ std::array<ShapeNumber, 8> shape_of(const Workload& w) {
   return out;
 }
 
+/// Rows of the embedding: Megatron pads the vocabulary, so that every rank has as many.
+double padded_vocabulary(const Settings& s, double vocabulary) {
+  const double step = s.number_or_usual("vocabulary_step") * std::max(1.0, s.number_or("tp", 1));
+  return step > 0 ? std::ceil(vocabulary / step) * step : vocabulary;
+}
+
 /// Whether each of `layers` layers has experts, by --moe-layer-freq: every N-th, or a list as Python writes
 /// it,
 /// "([0]*3+[1]*58)". Empty where the text is neither or has another length.
@@ -283,9 +289,7 @@ std::string model_of_shape(const Settings& s, const Zoo& zoo, std::vector<std::s
         fmt::format("the vocabulary is not stated: {} tokens, {}", vocabulary, s.usual("vocabulary")->source);
     notes.push_back("the shape is a guess: " + guess);
   }
-  // Megatron pads the vocabulary, so that every rank has as many rows.
-  const double step = s.number_or_usual("vocabulary_step") * std::max(1.0, s.number_or("tp", 1));
-  const double padded = std::ceil(vocabulary / step) * step;
+  const double padded = padded_vocabulary(s, vocabulary);
   notes.push_back(fmt::format("the model is the one that the flags state: {} layers of width {}, {} tokens",
                               stated.layers, stated.hidden, padded));
   return stated.entry(padded, guess);
@@ -295,8 +299,12 @@ void compare_shape(Settings& s, const Workload& model) {
   for (const auto& [quantity, of_model] : shape_of(model)) {
     // Experts are as wide as the feed-forward part where nothing is said of them.
     const auto asked = quantity == "expert_width" && !s.has(quantity) ? "feed_forward" : quantity;
-    if (const auto stated = s.number(asked); stated && of_model > 0 && *stated != of_model)
-      s.end(asked, FlagUse::contradicts, fmt::format("{} has {}", model.name, of_model));
+    const auto stated = s.number(asked);
+    if (!stated || !(of_model > 0) || *stated == of_model) continue;
+    const bool padded = quantity == "vocabulary" && of_model == padded_vocabulary(s, *stated);
+    s.end(asked, padded ? FlagUse::used : FlagUse::contradicts,
+          padded ? fmt::format("padded to {}, as many rows on every rank", of_model)
+                 : fmt::format("{} has {}", model.name, of_model));
   }
 }
 

@@ -38,3 +38,20 @@ TEST_CASE("latents, shared experts and dense first layers are part of the shape"
               "workload") != "Qwen3_30B_A3B_FP8");
   CHECK_THAT(refusal("vllm serve --tensor-parallel-size 2"), Contains("launch.013"));
 }
+
+TEST_CASE("a padded vocabulary is the one that the flags state", "[launch]") {
+  // 50,257 rounded up to a multiple of 128 x 4.
+  const auto padded = read(
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 "
+      "--num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 4 "
+      "--global-batch-size 64 --fp16 --vocab-size 50257 --tensor-model-parallel-size 4");
+  CHECK(padded.build(standard_zoo()).scenario.workload->stacks.front().input.vocab == 50688.0);
+  CHECK(finding(padded, "vocab-size").use == FlagUse::used);
+  // A model that the caller names may have another.
+  const auto other = read(
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 "
+      "--num-attention-heads 32 --seq-length 2048 --max-position-embeddings 2048 "
+      "--micro-batch-size 4 --global-batch-size 64 --fp16 --vocab-size 50257",
+      "command line", {{"hardware", "H100"}, {"workload", "Llama3_8B"}});
+  CHECK(finding(other, "vocab-size").use == FlagUse::contradicts);
+}

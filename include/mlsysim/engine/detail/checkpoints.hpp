@@ -1,5 +1,7 @@
 #pragma once
 /// Checkpoints of models: zoo/launch/checkpoints.yaml.
+///
+/// Example: "llama 3 8b instruct" has 8,192 positions; the entry of its shape, Llama3_8B, has 131,072.
 
 #include <optional>
 #include <string>

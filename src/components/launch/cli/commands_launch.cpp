@@ -137,8 +137,8 @@ void take_fit_words(ScenarioRequest& request, LaunchRequest& asked) {
        .hint = "e.g. mlsysim fit Llama3_70B 8xH100, or mlsysim fit --from 'vllm serve ...'"});
 }
 
-/// What is said of a scenario beside its verdict: what names were taken for, and requests that are longer than
-/// the positions of the model.
+/// Notes on a scenario beside its verdict: what names were taken for, and requests that are longer than the
+/// positions of the model.
 std::vector<std::string> said_of(const BuiltScenario& built) {
   NoteBook book;
   Notes notes(book);
