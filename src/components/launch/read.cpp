@@ -377,11 +377,22 @@ void settle_mode(const Workload& model, Launch& launch) {
   launch.mode = usual_mode(model);
   if (launch.mode == Mode::serve) return;
   launch.fields["mode"] = name_of(launch.mode);
-  launch.notes.push_back(model.architecture == Architecture::encoder_decoder
-                             ? fmt::format("'{}' is an encoder and a decoder: a whole pass is predicted, and "
-                                           "no steps of generation",
-                                           model.name)
-                             : fmt::format("'{}' answers in one pass and generates no tokens", model.name));
+  switch (model.architecture) {
+    case Architecture::encoder_decoder:
+      launch.notes.push_back(
+          fmt::format("'{}' is an encoder and a decoder: a whole pass is predicted, and no "
+                      "steps of generation",
+                      model.name));
+      return;
+    case Architecture::ssm:
+      launch.notes.push_back(
+          fmt::format("no rule is known for the state spaces of '{}': a step of one token "
+                      "is predicted, and no prompts",
+                      model.name));
+      return;
+    default:
+      launch.notes.push_back(fmt::format("'{}' answers in one pass and generates no tokens", model.name));
+  }
 }
 
 /// Drops the fields that a pass without steps has no use for.

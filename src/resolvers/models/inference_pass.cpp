@@ -114,6 +114,20 @@ Result pipeline_pass(const Inputs& in, Precision precision, const Conventions& c
   return r;
 }
 
+/// The states of a step of a model of state spaces. @param elements bytes of an element, of all sequences
+Data<> state_of(const Workload& w, const Totals<>& t, double elements, Notes& notes) {
+  const auto* stack = w.main();
+  const StateSpace block = stack == nullptr ? StateSpace() : stack->mixer.state_space.value_or(StateSpace());
+  const double width = t.hidden * block.expand.value_or(2);
+  if (!block.expand) notes.assume("expand", 2.0, "gu-2023-mamba");
+  const double per_channel = block.state_size.value_or(16) + block.conv_width.value_or(4);
+  notes.warn([&] {
+    return "no rule is known for the state spaces of '" + w.name +
+           "': this is a step of one token of each sequence, and no prompt";
+  });
+  return t.layers * width * per_channel * elements * unit::B;
+}
+
 }  // namespace
 
 InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& notes) const {
@@ -137,13 +151,7 @@ InferencePassModel::Result InferencePassModel::solve(const Inputs& in, Notes& no
   if (w.architecture == Architecture::diffusion) {
     r.evaluations = steps_of(in) * evaluations_of(w, notes);
   } else if (w.architecture == Architecture::ssm) {
-    const auto* stack = w.main();
-    const StateSpace block =
-        stack == nullptr ? StateSpace() : stack->mixer.state_space.value_or(StateSpace());
-    const double width = t.hidden * block.expand.value_or(2);
-    if (!block.expand) notes.assume("expand", 2.0, "gu-2023-mamba");
-    const double per_channel = block.state_size.value_or(16) + block.conv_width.value_or(4);
-    r.state = t.layers * in.batch_size * width * per_channel * b * unit::B;
+    r.state = state_of(w, t, in.batch_size * b, notes);
   } else if (w.architecture == Architecture::recommendation) {
     r.tables = t.tables * stored;
     r.weights = dense_weights(t, stored);
