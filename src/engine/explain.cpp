@@ -13,7 +13,6 @@
 #include <mlsysim/specs/provenance.hpp>
 #include <mlsysim/tape/derivation.hpp>
 #include <mlsysim/tape/record.hpp>
-#include <mlsysim/timing/pass_cost.hpp>
 #include <mlsysim/timing/step.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>

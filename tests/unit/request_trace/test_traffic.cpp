@@ -171,8 +171,8 @@ TEST_CASE("results of benchmarks", "[traffic]") {
   REQUIRE(perf.answer);
   CHECK(perf.answer->laws.front().distance < 1e-4);  // quantiles of an exponential law
   CHECK(inputs(perf).at("concurrency") == "8");
-  const auto negative =
-      read(R"({"request_count": {"avg": -50}, "input_sequence_length": {"unit": "tokens", "avg": 100, "std": 0,
+  const auto negative = read(
+      R"({"request_count": {"avg": -50}, "input_sequence_length": {"unit": "tokens", "avg": 100, "std": 0,
       "min": 100, "max": 100, "p50": 100}})");
   CHECK(negative.requests == 0);
   CHECK(negative.notes.size() > perf.notes.size());
