@@ -1,0 +1,186 @@
+#include "support/catch.hpp"
+
+#include <mlsysim/lowering/diffusion.hpp>
+#include <mlsysim/timing/views.hpp>
+#include <mlsysim/units/unit.hpp>
+
+#include <array>
+
+using namespace mlsysim;
+
+namespace {
+
+/// Sums over the operators of a stage, all executions. `shape` weighs every extent, so that none can change
+/// for another.
+struct Sums {
+  double operators = 0, executions = 0, work = 0, bytes = 0, messages = 0, held = 0, shape = 0;
+};
+
+Sums sums_of(const DiffusionStage& stage) {
+  Sums s;
+  for (const auto& op : stage.ops.span()) {
+    s.operators += 1;
+    s.executions += op.count;
+    s.work += op.count * (op.work / unit::FLOP);
+    s.bytes += op.count * (op.memory_bytes / unit::B);
+    s.messages += op.count * (op.message / unit::B);
+    s.held += op.working_set / unit::B;
+    s.shape += op.count *
+               (op.m + 2 * op.n + 3 * op.k + 5 * op.copies + 7 * op.group_heads + 11 * op.merged_matrices +
+                13 * op.ranks + 17 * op.stride + 19 * op.biased + 23 * op.attended_keys);
+  }
+  return s;
+}
+
+std::array<Sums, 3> stages_of(const DiffusionNetwork& network, const DiffusionTask& task) {
+  std::array<DiffusionStage, 3> stages;
+  for (auto& stage : stages) set_storage(stage.plan, inference_storage(Precision::bf16, std::nullopt));
+  list_text_encoder(network, task, stages[0]);
+  list_denoiser(network, task, stages[1]);
+  list_decoder(network, task, stages[2]);
+  return {sums_of(stages[0]), sums_of(stages[1]), sums_of(stages[2])};
+}
+
+/// A U-Net as Stable Diffusion 1.5 has it.
+DiffusionNetwork unet() {
+  DiffusionNetwork n;
+  n.unet_width = 320;
+  n.decoder_width = 128;
+  n.encoder_layers = 12;
+  n.encoder_hidden = 768;
+  n.encoder_width = 3072;
+  n.encoded_tokens = 77;
+  return n;
+}
+/// Patches and text in one attention, as in FLUX.
+DiffusionNetwork joint() {
+  DiffusionNetwork n;
+  n.height = 1024;
+  n.layers = 57;
+  n.single_layers = 38;
+  n.hidden = 3072;
+  n.heads = 24;
+  n.width = 12288;
+  n.text_tokens = 512;
+  n.text_weights = true;
+  n.query_key_norm = DenoiserNorm::rms;
+  n.rotation = DenoiserRotation::stacked;
+  n.decoder_width = 128;
+  n.latent_channels = 16;
+  return n;
+}
+/// Attention of its own to the text, as in PixArt.
+DiffusionNetwork cross() {
+  DiffusionNetwork n;
+  n.height = 768;
+  n.image_width = 1024;
+  n.layers = 28;
+  n.hidden = 1152;
+  n.heads = 16;
+  n.width = 4608;
+  n.cross_tokens = 300;
+  n.modulation = Modulation::table;
+  n.fp32_norms = true;
+  n.encoder_layers = 24;
+  n.encoder_hidden = 4096;
+  n.encoder_width = 10240;
+  n.encoded_tokens = 300;
+  return n;
+}
+/// A video, with everything that the others leave out.
+DiffusionNetwork video() {
+  DiffusionNetwork n;
+  n.height = 480;
+  n.image_width = 720;
+  n.frames = 49;
+  n.frame_scale = 4;
+  n.frame_patch = 2;
+  n.layers = 40;
+  n.hidden = 1408;
+  n.heads = 16;
+  n.width = 6144;
+  n.second_attentions = 8;
+  n.skips = 19;
+  n.text_tokens = 226;
+  n.modulation = Modulation::shift;
+  n.query_key_norm = DenoiserNorm::layer;
+  n.rotation = DenoiserRotation::halves;
+  n.decoder_width = 96;
+  n.decoder_blocks = 3;
+  n.latent_channels = 8;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("lowering: stages of a diffusion pipeline keep their sums", "[lowering]") {
+  struct Case {
+    DiffusionNetwork network;
+    DiffusionTask task;
+    std::array<Sums, 3> stages;
+  };
+  const Sums none;
+  const std::array cases{
+      Case{unet(),
+           {.outputs = 1, .steps = 50, .evaluations = 2},
+           {Sums{20, 147, 35397153792, 432285696, 11590656, 14674944, 480289},
+            Sums{445, 28650, 86441410560000, 290388057600, 0, 3300389632, 170176850},
+            Sums{113, 113, 2516938915840, 7386016512, 0, 7278723072, 3438061}}},
+      Case{unet(),
+           {.outputs = 4, .steps = 20, .evaluations = 2, .devices = 2, .ring = 2},
+           {Sums{20, 147, 141588615168, 1049665536, 46362624, 58699776, 518335},
+            Sums{445, 11460, 138306256896000, 364077711360, 0, 13201558528, 104553380},
+            Sums{113, 113, 10067755663360, 29247351552, 0, 29114892288, 12592636}}},
+      Case{joint(),
+           {.outputs = 1, .steps = 28},
+           {none, Sums{33, 36176, 2.0832051045335e+15, 3313655955456, 0, 2349969408, 376201140},
+            Sums{113, 113, 10481884463104, 29247855360, 0, 29115285504, 12629809}}},
+      Case{joint(),
+           {.outputs = 2, .steps = 28, .evaluations = 1, .devices = 4, .ring = 2, .ulysses = 2},
+           {none, Sums{38, 61712, 1.04209958987366e+15, 2530517090304, 135555710976, 1260085248, 366226672},
+            Sums{113, 113, 20963768926208, 58396695296, 0, 58230571008, 24835894}}},
+      Case{cross(),
+           {.outputs = 3, .steps = 20, .evaluations = 2},
+           {Sums{20, 291, 16890008371200, 30583160832, 1430323200, 803782656, 4103079},
+            Sums{16, 10640, 603032706662400, 1224571944960, 0, 1796235264, 107639840}, none}},
+      Case{cross(),
+           {.outputs = 1, .steps = 20, .evaluations = 2, .devices = 4, .ulysses = 4},
+           {Sums{20, 291, 5630002790400, 16368402432, 476774400, 267927552, 3898359},
+            Sums{19, 17920, 51608294277120, 162446376960, 7927234560, 166993920, 48954640}, none}},
+      Case{video(),
+           {.outputs = 1, .steps = 50, .evaluations = 2},
+           {none, Sums{23, 44450, 4.957385479168e+15, 6973321984000, 0, 3587100672, 408314850},
+            Sums{138, 138, 219801823948800, 398160641088, 0, 397972656000, 235480056}}},
+      Case{video(),
+           {.outputs = 1, .steps = 50, .evaluations = 2, .devices = 8, .ring = 4, .ulysses = 2},
+           {none, Sums{33, 97250, 680009907840000, 1726404448000, 171759104000, 575991168, 254005425},
+            Sums{138, 138, 219801823948800, 398160641088, 0, 397972656000, 235480056}}}};
+  for (const auto& c : cases) {
+    const auto found = stages_of(c.network, c.task);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      CAPTURE(&c - cases.data(), i);
+      CHECK(found[i].operators == c.stages[i].operators);
+      CHECK(found[i].executions == Approx(c.stages[i].executions).epsilon(1e-12));
+      CHECK(found[i].work == Approx(c.stages[i].work).epsilon(1e-12));
+      CHECK(found[i].bytes == Approx(c.stages[i].bytes).epsilon(1e-12));
+      CHECK(found[i].messages == Approx(c.stages[i].messages).epsilon(1e-12));
+      CHECK(found[i].held == Approx(c.stages[i].held).epsilon(1e-12));
+      CHECK(found[i].shape == Approx(c.stages[i].shape).epsilon(1e-12));
+    }
+  }
+}
+
+TEST_CASE("lowering: the work of a denoiser is that of its matrices and pairs of tokens", "[lowering]") {
+  // Queries, keys, values, outputs and two matrices four times as wide, for 4,096 patches and 512 tokens of
+  // text; scores and sums of every pair. Modulation and the ends of the network add less than 0.1 %.
+  const double tokens = 4608, hidden = 3072;
+  const double work = 28 * 57 * (24 * hidden * hidden * tokens + 4 * tokens * tokens * hidden);
+  const auto one = stages_of(joint(), {.outputs = 1, .steps = 28})[1];
+  CHECK(one.work > work);
+  CHECK(one.work < 1.001 * work);
+  // Devices divide all of it but what each of them computes of a text of its own.
+  const auto four = stages_of(joint(), {.outputs = 1, .steps = 28, .devices = 4, .ring = 2, .ulysses = 2})[1];
+  CHECK(4 * four.work == Approx(one.work).epsilon(0.001));
+  CHECK(one.messages == 0);
+  CHECK(four.messages > 0);
+}
