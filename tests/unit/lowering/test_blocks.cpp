@@ -281,6 +281,13 @@ TEST_CASE("both ends of a decoder, by hand", "[lowering]") {
   const double logits = 60 * 1000 / 2.0;
   check(b["loss"], {6 * logits, 0, (2 + 8) * logits, (2 + 16) * logits, 4 * logits, 0});
   CHECK(b["loss"].place == StageScope::last);
+  // In chunks one chunk's logits, as large as all hidden states, lie beside the gradient that is kept.
+  b.ops.clear();
+  b.structure.loss = LossKernel::chunked;
+  detail::output_head(b.frame());
+  CHECK(b["logits"].working_set.base() == b["logits"].saved_bytes.base() + 2 * 60 * 96);
+  CHECK(b["loss"].working_set.base() == 2 * 60 * 96);
+  b.structure.loss = LossKernel::whole;
 
   Bench step(Phase::decode);
   step.stack.vocab = 1000, step.stack.own_head = 0, step.stack.head_bias = 1;

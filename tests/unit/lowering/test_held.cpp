@@ -54,3 +54,20 @@ TEST_CASE("a device with three blocks of a kind has three times their adapters",
   all.add(one, 3.0);
   CHECK(all.adapter_params.in(u::param) == 15);
 }
+
+TEST_CASE("gradients that are freed count instead of activations, unless micro-batches add them up",
+          "[lowering]") {
+  Bench b(Phase::training);
+  b.structure.frees_gradients = true;
+  MemoryDemand<> demand;
+  demand.dense_params = 100 * u::param;
+  const auto held = [&](double activations) {
+    demand.activations = activations * u::B;
+    return memory_of(b.structure, b.plan, Device<>(), demand);
+  };
+  CHECK(held(1000).gradients.in(u::B) == 700);
+  CHECK(held(1000).activations.in(u::B) == 300);
+  CHECK(held(500).activations.in(u::B) == 0);
+  b.plan.microbatches = 2;
+  CHECK(held(1000).activations.in(u::B) == 1000);
+}
