@@ -40,6 +40,14 @@ void files::write(const std::filesystem::path& file, std::string_view, const Wri
 files::Lock::Lock(const std::filesystem::path& file) { check_target(file, {}); }
 files::Lock::~Lock() = default;
 
+// Closing the page ends a command: nobody asks it to end with what it has.
+cli::InterruptScope::InterruptScope() = default;
+cli::InterruptScope::~InterruptScope() = default;
+const CancelToken& cli::InterruptScope::token() {
+  static const CancelToken none;
+  return none;
+}
+
 // Programs need a reader of protobuf and archives.
 bool is_program_file(std::string_view path) {
   auto file = path.substr(0, path.find('?'));
