@@ -1,5 +1,6 @@
 #include <mlsysim/validation/constants.hpp>
 
+#include <mlsysim/reflect/describe.hpp>
 #include <mlsysim/specs/leaves.hpp>
 #include <mlsysim/timing/fill.hpp>
 #include <mlsysim/timing/views.hpp>
