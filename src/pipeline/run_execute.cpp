@@ -8,6 +8,8 @@
 #include <cmath>
 #include <thread>
 
+#include <mlsysim/resolver_api/search.hpp>
+
 namespace mlsysim {
 
 using detail::kNone;
