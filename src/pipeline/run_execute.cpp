@@ -1,14 +1,14 @@
 #include "detail/run_state.hpp"
 #include "detail/tell.hpp"
 
+#include <mlsysim/resolver_api/search.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <thread>
-
-#include <mlsysim/resolver_api/search.hpp>
 
 namespace mlsysim {
 
