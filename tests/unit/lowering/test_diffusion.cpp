@@ -42,74 +42,58 @@ std::array<Sums, 3> stages_of(const DiffusionNetwork& network, const DiffusionTa
 }
 
 /// A U-Net as Stable Diffusion 1.5 has it.
-DiffusionNetwork unet() {
-  DiffusionNetwork n;
-  n.unet_width = 320;
-  n.decoder_width = 128;
-  n.encoder_layers = 12;
-  n.encoder_hidden = 768;
-  n.encoder_width = 3072;
-  n.encoded_tokens = 77;
-  return n;
-}
+const DiffusionNetwork kUnet{.unet_width = 320,
+                             .decoder_width = 128,
+                             .encoder_layers = 12,
+                             .encoder_hidden = 768,
+                             .encoder_width = 3072,
+                             .encoded_tokens = 77};
 /// Patches and text in one attention, as in FLUX.
-DiffusionNetwork joint() {
-  DiffusionNetwork n;
-  n.height = 1024;
-  n.layers = 57;
-  n.single_layers = 38;
-  n.hidden = 3072;
-  n.heads = 24;
-  n.width = 12288;
-  n.text_tokens = 512;
-  n.text_weights = true;
-  n.query_key_norm = DenoiserNorm::rms;
-  n.rotation = DenoiserRotation::stacked;
-  n.decoder_width = 128;
-  n.latent_channels = 16;
-  return n;
-}
+const DiffusionNetwork kJoint{.height = 1024,
+                              .layers = 57,
+                              .single_layers = 38,
+                              .hidden = 3072,
+                              .heads = 24,
+                              .width = 12288,
+                              .text_tokens = 512,
+                              .text_weights = true,
+                              .query_key_norm = DenoiserNorm::rms,
+                              .rotation = DenoiserRotation::stacked,
+                              .decoder_width = 128,
+                              .latent_channels = 16};
 /// Attention of its own to the text, as in PixArt.
-DiffusionNetwork cross() {
-  DiffusionNetwork n;
-  n.height = 768;
-  n.image_width = 1024;
-  n.layers = 28;
-  n.hidden = 1152;
-  n.heads = 16;
-  n.width = 4608;
-  n.cross_tokens = 300;
-  n.modulation = Modulation::table;
-  n.fp32_norms = true;
-  n.encoder_layers = 24;
-  n.encoder_hidden = 4096;
-  n.encoder_width = 10240;
-  n.encoded_tokens = 300;
-  return n;
-}
+const DiffusionNetwork kCross{.height = 768,
+                              .image_width = 1024,
+                              .layers = 28,
+                              .hidden = 1152,
+                              .heads = 16,
+                              .width = 4608,
+                              .cross_tokens = 300,
+                              .fp32_norms = true,
+                              .modulation = Modulation::table,
+                              .encoder_layers = 24,
+                              .encoder_hidden = 4096,
+                              .encoder_width = 10240,
+                              .encoded_tokens = 300};
 /// A video, with everything that the others leave out.
-DiffusionNetwork video() {
-  DiffusionNetwork n;
-  n.height = 480;
-  n.image_width = 720;
-  n.frames = 49;
-  n.frame_scale = 4;
-  n.frame_patch = 2;
-  n.layers = 40;
-  n.hidden = 1408;
-  n.heads = 16;
-  n.width = 6144;
-  n.second_attentions = 8;
-  n.skips = 19;
-  n.text_tokens = 226;
-  n.modulation = Modulation::shift;
-  n.query_key_norm = DenoiserNorm::layer;
-  n.rotation = DenoiserRotation::halves;
-  n.decoder_width = 96;
-  n.decoder_blocks = 3;
-  n.latent_channels = 8;
-  return n;
-}
+const DiffusionNetwork kVideo{.height = 480,
+                              .image_width = 720,
+                              .frames = 49,
+                              .layers = 40,
+                              .hidden = 1408,
+                              .heads = 16,
+                              .width = 6144,
+                              .second_attentions = 8,
+                              .skips = 19,
+                              .text_tokens = 226,
+                              .frame_patch = 2,
+                              .modulation = Modulation::shift,
+                              .query_key_norm = DenoiserNorm::layer,
+                              .rotation = DenoiserRotation::halves,
+                              .decoder_width = 96,
+                              .decoder_blocks = 3,
+                              .latent_channels = 8,
+                              .frame_scale = 4};
 
 }  // namespace
 
@@ -121,37 +105,37 @@ TEST_CASE("lowering: stages of a diffusion pipeline keep their sums", "[lowering
   };
   const Sums none;
   const std::array cases{
-      Case{unet(),
+      Case{kUnet,
            {.outputs = 1, .steps = 50, .evaluations = 2},
            {Sums{20, 147, 35397153792, 432285696, 11590656, 14674944, 480289},
             Sums{445, 28650, 86441410560000, 290388057600, 0, 3300389632, 170176850},
             Sums{113, 113, 2516938915840, 7386016512, 0, 7278723072, 3438061}}},
-      Case{unet(),
+      Case{kUnet,
            {.outputs = 4, .steps = 20, .evaluations = 2, .devices = 2, .ring = 2},
            {Sums{20, 147, 141588615168, 1049665536, 46362624, 58699776, 518335},
             Sums{445, 11460, 138306256896000, 364077711360, 0, 13201558528, 104553380},
             Sums{113, 113, 10067755663360, 29247351552, 0, 29114892288, 12592636}}},
-      Case{joint(),
+      Case{kJoint,
            {.outputs = 1, .steps = 28},
            {none, Sums{33, 36176, 2.0832051045335e+15, 3313655955456, 0, 2349969408, 376201140},
             Sums{113, 113, 10481884463104, 29247855360, 0, 29115285504, 12629809}}},
-      Case{joint(),
+      Case{kJoint,
            {.outputs = 2, .steps = 28, .evaluations = 1, .devices = 4, .ring = 2, .ulysses = 2},
            {none, Sums{38, 61712, 1.04209958987366e+15, 2530517090304, 135555710976, 1260085248, 366226672},
             Sums{113, 113, 20963768926208, 58396695296, 0, 58230571008, 24835894}}},
-      Case{cross(),
+      Case{kCross,
            {.outputs = 3, .steps = 20, .evaluations = 2},
            {Sums{20, 291, 16890008371200, 30583160832, 1430323200, 803782656, 4103079},
             Sums{16, 10640, 603032706662400, 1224571944960, 0, 1796235264, 107639840}, none}},
-      Case{cross(),
+      Case{kCross,
            {.outputs = 1, .steps = 20, .evaluations = 2, .devices = 4, .ulysses = 4},
            {Sums{20, 291, 5630002790400, 16368402432, 476774400, 267927552, 3898359},
             Sums{19, 17920, 51608294277120, 162446376960, 7927234560, 166993920, 48954640}, none}},
-      Case{video(),
+      Case{kVideo,
            {.outputs = 1, .steps = 50, .evaluations = 2},
            {none, Sums{23, 44450, 4.957385479168e+15, 6973321984000, 0, 3587100672, 408314850},
             Sums{138, 138, 219801823948800, 398160641088, 0, 397972656000, 235480056}}},
-      Case{video(),
+      Case{kVideo,
            {.outputs = 1, .steps = 50, .evaluations = 2, .devices = 8, .ring = 4, .ulysses = 2},
            {none, Sums{33, 97250, 680009907840000, 1726404448000, 171759104000, 575991168, 254005425},
             Sums{138, 138, 219801823948800, 398160641088, 0, 397972656000, 235480056}}}};
@@ -175,11 +159,11 @@ TEST_CASE("lowering: the work of a denoiser is that of its matrices and pairs of
   // text; scores and sums of every pair. Modulation and the ends of the network add less than 0.1 %.
   const double tokens = 4608, hidden = 3072;
   const double work = 28 * 57 * (24 * hidden * hidden * tokens + 4 * tokens * tokens * hidden);
-  const auto one = stages_of(joint(), {.outputs = 1, .steps = 28})[1];
+  const auto one = stages_of(kJoint, {.outputs = 1, .steps = 28})[1];
   CHECK(one.work > work);
   CHECK(one.work < 1.001 * work);
   // Devices divide all of it but what each of them computes of a text of its own.
-  const auto four = stages_of(joint(), {.outputs = 1, .steps = 28, .devices = 4, .ring = 2, .ulysses = 2})[1];
+  const auto four = stages_of(kJoint, {.outputs = 1, .steps = 28, .devices = 4, .ring = 2, .ulysses = 2})[1];
   CHECK(4 * four.work == Approx(one.work).epsilon(0.001));
   CHECK(one.messages == 0);
   CHECK(four.messages > 0);
