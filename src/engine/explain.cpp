@@ -130,7 +130,8 @@ std::string derive_operator(const ExplainedPass& s, std::string_view name) {
     const ModelView<Recorded> model{s.model.structure,
                                     s.model.stack == nullptr
                                         ? nullptr
-                                        : stack_view<Recorded>(*s.model.stack->stated, s.model.stack->place),
+                                        : stack_view<Recorded>(*s.model.stack->stated, s.model.stack->place,
+                                                               s.model.stack->stated_encoder()),
                                     s.model.layers, lift<Recorded>(s.model.totals)};
     auto plan = lift<Recorded>(s.plan);
     copy_categories(s.plan, plan);
@@ -254,13 +255,14 @@ ExplainedPass steady_pass(const ServingProblem<>& p, const ServingEstimate<>& n,
   ModelView<> decode = p.model;
   decode.structure = p.decode;
   auto out =
-      explained_of(prefill ? p.model : decode, prefill ? one.prompts().plan : p.plan,
+      explained_of(prefill ? p.model : decode, prefill ? one.prompts().plan : one.passes.plan,
                    prefill ? one.passes.prompt_device : one.passes.step_device, p.links, {Pass::forward});
   out.plan.batch = prefill ? s.prompt_ranks() : std::max(running / step.inflight, 1.0);
-  out.plan.new_tokens = prefill ? p.seq_len - p.cached_prefix_len - (p.chunks - 1) * one.prefill_chunk_tokens
+  out.plan.new_tokens = prefill
+                            ? one.seq_len - p.cached_prefix_len - (p.chunks - 1) * one.prefill_chunk_tokens
                         : check ? p.draft_tokens + 1
                                 : 1;
-  out.plan.context = prefill ? p.seq_len : s.context() + (check ? p.draft_tokens : 0);
+  out.plan.context = prefill ? one.seq_len : s.context() + (check ? p.draft_tokens : 0);
   const auto price_of = [&](const ModelView<>& m) {
     ReplicaPasses<> passes = prefill ? one.prompts() : one.passes;
     passes.model = m;
@@ -317,8 +319,9 @@ ExplainedPass pass_of(const ServingProblem<>& p, const ServingEstimate<>& n, std
     passes = share.passes * p.chunks * common.batches.inflight;
     if (passes > 1) s.words = fmt::format("the last of {:g} passes", passes);
   }
-  s.plan.new_tokens = prefill ? p.seq_len - p.cached_prefix_len - (p.chunks - 1) * p.prefill_chunk_tokens : 1;
-  s.plan.context = prefill || !p.generates ? p.seq_len : p.seq_len + (p.output_tokens + 1) / 2;
+  const double prompt = p.prompt_tokens();
+  s.plan.new_tokens = prefill ? prompt - p.cached_prefix_len - (p.chunks - 1) * p.prefill_chunk_tokens : 1;
+  s.plan.context = prefill || !p.generates ? prompt : prompt + (p.output_tokens + 1) / 2;
   if (check) {
     s.plan.new_tokens = p.draft_tokens + 1;
     s.plan.context += p.draft_tokens;

@@ -164,7 +164,7 @@ ResolvedScenario::ResolvedScenario(const Scenario& scenario, Notes& notes)
 }
 
 Mode usual_mode(const Workload& w) {
-  const bool generates = w.is_language_decoder() && (w.has_shape() || w.inference.per == WorkUnit::token);
+  const bool generates = w.generates_tokens() && (w.has_shape() || w.inference.per == WorkUnit::token);
   return generates ? Mode::serve : Mode::infer;
 }
 

@@ -65,6 +65,9 @@ class StackAccount {
     plan_.activation_bytes = std::max(bytes_per_element(formats.base()), 2.0) * unit::B;
     plan_.kv_bytes = (q.kv_precision ? bytes_per_element(*q.kv_precision) : formats.cache()) * unit::B;
     plan_.weight_bytes = formats.vector() * unit::B / unit::param;
+    // An encoder of sound takes the same number of frames of every request.
+    if (const Stack* encoder = q.model->encoder(); encoder != nullptr && encoder->input.max_tokens)
+      plan_.encoded = *encoder->input.max_tokens;
     for (const auto& f : view_->feed_forwards)
       structure_.moe = structure_.moe || std::holds_alternative<ExpertsView<>>(f.rule);
   }
@@ -210,6 +213,7 @@ class StackAccount {
     item.layers = mixer.layers;
     item.bytes += op.state * op.count * cached_here();
     if (part == MemoryPart::state) return;
+    if (op.name == "encoder_attention" && plan_.encoded > 0) return;  // no answer makes it grow
     const auto& r = mixer.reach;
     if (!r.compressed && r.windowed) item.cap = r.window;
     if (r.chunked) item.cap = r.chunk;
@@ -333,7 +337,8 @@ Data<> tower_weights(MemoryQuestion q) {
   Items items;
   for (std::size_t i = 0; i < q.model->stacks.size(); ++i) {
     const Stack& stack = q.model->stacks[i];
-    if (stack.role != StackRole::tower || !stack.hidden || stack.layers.empty()) continue;
+    const bool beside = stack.role == StackRole::tower || &stack == q.model->encoder();
+    if (!beside || !stack.hidden || stack.layers.empty()) continue;
     StackAccount account(q, formats, stack, i);
     account.add_to(items);
     out += account.weight_bytes;

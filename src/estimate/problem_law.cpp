@@ -102,7 +102,7 @@ template <template <class> class P, class T> struct OverScalar<P<double>, T> { u
 /// Stated numbers of the layers of a problem's models, with the model that states them.
 struct LayerNumbers {
   std::string_view owner;
-  const Stack* stack;
+  const Stack *stack, *encoder;
   std::size_t place;
   StatedNumbers numbers;
 };
@@ -111,7 +111,8 @@ template <class P> std::vector<LayerNumbers> layer_numbers(const P& problem) {
   std::vector<LayerNumbers> out;
   for_each_model(const_cast<P&>(problem), [&](std::string_view owner, const ModelView<>& m) {
     if (m.stack && m.stack->stated != nullptr)
-      out.push_back({owner, m.stack->stated, m.stack->place, StatedNumbers(*m.stack->stated)});
+      out.push_back({owner, m.stack->stated, m.stack->stated_encoder(), m.stack->place,
+                     StatedNumbers(*m.stack->stated)});
   });
   return out;
 }
@@ -128,7 +129,7 @@ typename OverScalar<P, T>::type over(const P& base, std::span<const LayerNumbers
     const std::size_t size = l.numbers.size();
     for_each_model(out, [&](std::string_view owner, auto& model) {
       if (owner == l.owner)
-        model.stack = stack_view<T>(*l.stack, l.place, l.numbers, leaves.subspan(at, size));
+        model.stack = stack_view<T>(*l.stack, l.place, l.numbers, leaves.subspan(at, size), l.encoder);
     });
     at += size;
   }

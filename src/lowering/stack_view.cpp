@@ -241,7 +241,7 @@ class Kinds {
 };
 
 template <class T, class Read>
-std::shared_ptr<const StackView<T>> view_of(const Stack& stack, std::size_t place, const Read& read) {
+std::shared_ptr<StackView<T>> view_of(const Stack& stack, std::size_t place, const Read& read) {
   const StackParts<T, Read> parts(stack, read);
   const Kinds kinds(stack);
   auto made = std::make_shared<StackView<T>>();
@@ -358,21 +358,27 @@ std::vector<FieldInfo> StatedNumbers::fields(const std::string& prefix) const {
   return out;
 }
 
-template <class T> std::shared_ptr<const StackView<T>> stack_view(const Stack& stack, std::size_t place) {
-  return view_of<T>(stack, place, AsStated<T>());
+template <class T>
+std::shared_ptr<const StackView<T>> stack_view(const Stack& stack, std::size_t place, const Stack* encoder) {
+  auto made = view_of<T>(stack, place, AsStated<T>());
+  if (encoder != nullptr) made->encoder = stack_view<T>(*encoder, 0);
+  return made;
 }
 template <class T>
 std::shared_ptr<const StackView<T>> stack_view(const Stack& stack, std::size_t place,
-                                               const StatedNumbers& numbers, std::span<const T> values) {
-  return view_of<T>(stack, place, Moved<T>{numbers, values});
+                                               const StatedNumbers& numbers, std::span<const T> values,
+                                               const Stack* encoder) {
+  auto made = view_of<T>(stack, place, Moved<T>{numbers, values});
+  if (encoder != nullptr) made->encoder = stack_view<T>(*encoder, 0);
+  return made;
 }
-template std::shared_ptr<const StackView<double>> stack_view(const Stack&, std::size_t);
-template std::shared_ptr<const StackView<Recorded>> stack_view(const Stack&, std::size_t);
+template std::shared_ptr<const StackView<double>> stack_view(const Stack&, std::size_t, const Stack*);
+template std::shared_ptr<const StackView<Recorded>> stack_view(const Stack&, std::size_t, const Stack*);
 template std::shared_ptr<const StackView<double>> stack_view(const Stack&, std::size_t, const StatedNumbers&,
-                                                             std::span<const double>);
+                                                             std::span<const double>, const Stack*);
 template std::shared_ptr<const StackView<Recorded>> stack_view(const Stack&, std::size_t,
                                                                const StatedNumbers&,
-                                                               std::span<const Recorded>);
+                                                               std::span<const Recorded>, const Stack*);
 
 std::vector<std::size_t> kinds_of_places(const Stack& stack) {
   const Kinds kinds(stack);

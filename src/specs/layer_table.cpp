@@ -8,10 +8,11 @@ namespace {
 
 /// Calls `say(part)` for what no lowering rule knows of a layer. `part` is a path below the layer or its
 /// stack.
-template <class F> void mixer_without_law(const Mixer& m, const Reach& reach, F&& say) {
+/// @param encoded whether there is an encoder to attend to
+template <class F> void mixer_without_law(const Mixer& m, const Reach& reach, bool encoded, F&& say) {
   if (m.state_space && m.state_space->rule != StateSpaceRule::mamba2) say("mixer.state_space.rule");
   if (m.recurrent) say("mixer.recurrent");
-  if (m.cross) say("mixer.cross");
+  if (m.cross && !encoded) say("mixer.cross");
   if (int{m.grouped.has_value()} + int{m.latent.has_value()} + int{m.linear.has_value()} +
           int{m.state_space.has_value()} >
       1)
@@ -33,8 +34,9 @@ template <class F> void mixer_without_law(const Mixer& m, const Reach& reach, F&
     say("mixer.linear.rule");
 }
 
-template <class F> void layer_without_law(const Stack& stack, const LayerPlace& place, F&& say) {
-  mixer_without_law(*place.mixer, *place.reach, say);
+template <class F>
+void layer_without_law(const Stack& stack, const LayerPlace& place, bool encoded, F&& say) {
+  mixer_without_law(*place.mixer, *place.reach, encoded, say);
   const Residual& r = *place.residual;
   if (r.norm_bias != stack.residual.norm_bias) say("residual.norm_bias (of some layers)");
   if (r.parallel != stack.residual.parallel) say("residual.parallel (of some layers)");
@@ -43,8 +45,8 @@ template <class F> void layer_without_law(const Stack& stack, const LayerPlace& 
   if (r.memory_every) say("residual.memory_every");
 }
 
-template <class F> void stack_without_law(const Stack& stack, F&& say) {
-  for_each_place(stack, [&](const LayerPlace& place) { layer_without_law(stack, place, say); });
+template <class F> void stack_without_law(const Stack& stack, bool encoded, F&& say) {
+  for_each_place(stack, [&](const LayerPlace& place) { layer_without_law(stack, place, encoded, say); });
   const auto& in = stack.input;
   if (in.merge || in.temporal_patch_size) say("input (merge, temporal_patch_size)");
   if (stack.role == StackRole::decoder && !stack.output.logits) say("output.logits");
@@ -82,15 +84,25 @@ const Stack* Workload::main() const {
   return nullptr;
 }
 
+const Stack* Workload::encoder() const {
+  if (architecture != Architecture::encoder_decoder) return nullptr;
+  for (const auto& s : stacks)
+    if (s.role == StackRole::encoder) return &s;
+  return nullptr;
+}
+
 bool Workload::has_shape() const {
   // Exactly the kinds that the lowering has rules for.
   if (architecture == Architecture::cnn) return !convolution.empty();
   if (architecture == Architecture::program) return !operators.empty();
-  if (architecture != Architecture::decoder && architecture != Architecture::encoder) return false;
-  const Stack* stack = main();
+  const Stack *stack = main(), *other = encoder();
+  const bool both = other != nullptr && stack != other && stack->role == StackRole::decoder;
+  if (architecture != Architecture::decoder && architecture != Architecture::encoder && !both) return false;
   if (stack == nullptr || !stack->hidden || stack->layers.empty()) return false;
+  if (both && (!other->hidden || other->layers.empty())) return false;
   bool known = true, works = false, attends = heads().has_value() || head_per_token(*this);
-  stack_without_law(*stack, [&](std::string_view) { known = false; });
+  stack_without_law(*stack, both, [&](std::string_view) { known = false; });
+  if (both) stack_without_law(*other, false, [&](std::string_view) { known = false; });
   for_each_place(*stack, [&](const LayerPlace& p) {
     const auto& f = *p.feed_forward;
     works = works || (f.dense && f.dense->width) || (f.experts && f.experts->width) || p.mixer->state_space;
@@ -160,7 +172,7 @@ bool head_per_token(const Workload& head) {
 std::vector<std::string> parts_without_law(const Workload& workload) {
   std::vector<std::string> out;
   if (const Stack* stack = workload.main())
-    stack_without_law(*stack, [&](std::string_view part) {
+    stack_without_law(*stack, workload.encoder() != nullptr, [&](std::string_view part) {
       auto path = fmt::format("stacks[{}].{}", stack - workload.stacks.data(), part);
       for (const auto& known : out)
         if (known == path) return;
@@ -173,7 +185,7 @@ std::vector<std::string> stacks_not_counted(const Workload& workload) {
   std::vector<std::string> out;
   const Stack* main = workload.main();
   for (const auto& s : workload.stacks) {
-    if (&s == main) continue;
+    if (&s == main || &s == workload.encoder()) continue;
     const bool drafts = s.role == StackRole::draft;
     out.push_back(fmt::format(
         "the layers {} of '{}' are not simulated{}",

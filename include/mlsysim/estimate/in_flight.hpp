@@ -64,8 +64,11 @@ template <class T = double> struct ReplicaPasses {
   }
 
   /// `new_tokens` of each of `prompts`, which then hold `context` tokens.
-  [[nodiscard]] PassEstimate<T> prefill(const T& prompts, const T& new_tokens, const T& context) const {
-    const Plan<T> p = pass(prompts, new_tokens, context);
+  /// @param bring share of the prompts that bring something to their encoder
+  [[nodiscard]] PassEstimate<T> prefill(const T& prompts, const T& new_tokens, const T& context,
+                                        const T& bring = T{1.0}) const {
+    Plan<T> p = pass(prompts, new_tokens, context);
+    if (model.encodes()) p.encoded = p.encoded * bring;
     return fidelity_model->template estimator<T>().prefill({model, p, prompt_launch, prompt_layer},
                                                            prompt_device, links, context);
   }
@@ -152,7 +155,7 @@ template <class T = double> struct ReplicaPasses {
 template <class T> [[nodiscard]] ReplicaPasses<T> replica_passes(const ServingProblem<T>& v) {
   const T warp_rows{16.0};
   ReplicaPasses<T> out;
-  out.plan = v.plan;
+  out.plan = v.pass_plan();
   out.prompt_device = v.device;
   out.step_device = v.step_device();
   if (T& rows = out.step_device.compute.matrix_rows; v.fidelity_model->prices_engines() && v.decode.moe)
@@ -255,6 +258,10 @@ template <class T = double> struct InFlightProblem {
                 category(&P::has_target_itl, "has_target_itl", "the time between tokens has a target"));
   }
 
+  /// Tokens of a prompt that a pass must have room for: those that are not cached, or what an encoder reads.
+  [[nodiscard]] T fresh_tokens() const {
+    return passes.model.encodes() ? passes.plan.encoded : T(seq_len - cached_prefix_len);
+  }
   /// The passes of prompts.
   [[nodiscard]] const ReplicaPasses<T>& prompts() const { return own_degrees ? workers : passes; }
 };

@@ -66,6 +66,7 @@ template <class T = double> struct ServingProblem {
   bool generates = false;      ///< the length of the answer is given
   bool disaggregated = false;  ///< prompts are computed on devices of their own
   bool drafts = false;         ///< a small model proposes tokens
+  bool encodes = false;        ///< an encoder reads the prompt, and the answer starts from one token
   Acceptance acceptance = Acceptance::independent;
 
   static constexpr auto fields() {
@@ -113,12 +114,21 @@ template <class T = double> struct ServingProblem {
         category(&P::generates, "generates", "the length of the answer is given"),
         category(&P::disaggregated, "disaggregated", "prompts are computed on devices of their own"),
         category(&P::drafts, "drafts", "a small model proposes tokens"),
+        category(&P::encodes, "encodes", "an encoder reads the prompt"),
         category(&P::acceptance, "acceptance", "how many proposals are kept"));
   }
 
+  /// Tokens of a sequence that the decoder holds before it generates any.
+  [[nodiscard]] T prompt_tokens() const { return encodes ? T{1.0} : seq_len; }
+  /// Degrees and bytes of a pass, with what its encoder reads.
+  [[nodiscard]] Plan<T> pass_plan() const {
+    Plan<T> out = plan;
+    if (encodes) out.encoded = seq_len;
+    return out;
+  }
   /// Degrees of a worker that only processes prompts.
   [[nodiscard]] Plan<T> worker_plan() const {
-    Plan<T> out = plan;
+    Plan<T> out = pass_plan();
     out.tp = select(prefill.tp > T{0.0}, prefill.tp, plan.tp);
     out.ep = select(prefill.ep > T{0.0}, prefill.ep, plan.ep);
     return out;
@@ -225,7 +235,7 @@ template <class T> struct MicroBatches {
 template <class T> [[nodiscard]] MicroBatches<T> micro_batches(const ServingProblem<T>& v) {
   MicroBatches<T> m;
   m.share = share_batch(v.batch_size, v.replicas());
-  m.plan = v.plan;
+  m.plan = v.pass_plan();
   m.plan.batch = ceil_div(m.share.sequences, v.plan.pp);
   m.inflight = ceil_div(m.share.sequences, m.plan.batch);
   m.filled = m.share.sequences / m.plan.batch;
@@ -337,7 +347,7 @@ template <class T>
     // place.
     if (v.chunks > kChunksPriced) done = v.cached_prefix_len + T{i} * v.prefill_chunk_tokens;
     plan.new_tokens =
-        last == 0 ? v.seq_len - v.cached_prefix_len : min(v.prefill_chunk_tokens, v.seq_len - done);
+        last == 0 ? v.prompt_tokens() - v.cached_prefix_len : min(v.prefill_chunk_tokens, v.seq_len - done);
     done = done + plan.new_tokens;
     plan.context = done;
     const PassEstimate<T> part = priced_prompt(v, passes, v.model, plan);
@@ -487,7 +497,7 @@ template <class T>
   held.last.kv_cache = held.last.kv_cache * m.filled;
   out.prefill_memory_use =
       fullest(without_embedding(held, v.model, v.plan), v.model.structure, v.plan, v.device);
-  whole.context = v.seq_len;
+  whole.context = v.prompt_tokens();
   return estimator.cache(v.model, whole) / v.network_bandwidth;
 }
 
@@ -553,10 +563,11 @@ template <class T> [[nodiscard]] ServingEstimate<T> serving_estimate(const Servi
   Plan<T> plan = batches.plan;
   plan.new_tokens = one;
   // Token i of n sees i of them.
-  plan.context = v.generates ? v.seq_len + (v.output_tokens + 1.0) / 2.0 : v.seq_len;
+  const T prompt = v.prompt_tokens();
+  plan.context = v.generates ? prompt + (v.output_tokens + 1.0) / 2.0 : prompt;
   const auto step = decode_step(v, common, plan, out.itl);
 
-  plan.context = v.generates ? v.seq_len + v.output_tokens : v.seq_len;
+  plan.context = v.generates ? prompt + v.output_tokens : prompt;
   const Time<T> moved = set_memory(v, common, plan, prompts.demands, step.demands, out);
   out.ttft = prefill_time + moved;
   set_first_token(passes, prefill_time, moved, out);

@@ -219,28 +219,31 @@ void chosen_core(const Frame<T>& f, std::string_view name, const T& count, const
   f.ops[first].state = plan_state(f, f.plan.context, cached_width);
 }
 
-/// Attention over the output of an encoder that read as many tokens as the decoder holds. Its keys and values
-/// are made once, in the pass over the prompt.
+/// Attention over the output of an encoder. Its keys and values are made once, in the pass over the prompt,
+/// and the cache of them does not grow.
+/// @cite raffel2020t5, section 2.1
 template <class T>
 void mix_encoder(const Frame<T>& f, const T& count, const GroupedView<T>& h, const T& heads,
                  const T& kv_heads) {
   const T& hidden = f.stack.hidden;
-  const T kv_width = kv_heads * (h.qk_dim + h.v_dim), encoded = f.sequences * f.plan.context;
-  const bool decoding = f.structure.phase == Phase::decode;
-  matmul(f, "encoder_query", OpGroup::attention, count, f.tokens, heads * h.qk_dim, hidden);
-  auto& keys = matmul(f, "encoder_key_value", OpGroup::attention, count, decoding ? T{0.0} : encoded,
-                      kv_width, hidden);
-  if (decoding) keys.memory_bytes = Data<T>();
+  const T each = select(f.plan.encoded > T{0.0}, f.plan.encoded, f.plan.context);
+  const T kv_width = kv_heads * (h.qk_dim + h.v_dim), encoded = f.sequences * each;
+  auto& query = matmul(f, "encoder_query", OpGroup::attention, count, f.tokens, heads * h.qk_dim, hidden);
+  if (f.structure.phase == Phase::decode)  // the matrices for keys and values rest
+    query.params += params<T>((hidden + f.stack.bias) * kv_width);
+  else
+    matmul(f, "encoder_key_value", OpGroup::attention, count, encoded, kv_width, hidden);
   Op<T>& op = emit(f.ops, OpKind::attention, OpGroup::attention, "encoder_attention", count);
   op.m = f.plan.new_tokens;
-  op.n = f.plan.context;
+  op.n = each;
   op.k = h.qk_dim;
   op.copies = f.sequences * heads;
   op.group_heads = heads / kv_heads;
   op.work = flops<T>(2.0 * op.copies * op.m * op.n * (h.qk_dim + h.v_dim));
-  if (!f.training()) op.state = plan_state(f, f.plan.context, kv_width);
+  if (serves(f)) op.state = f.plan.kv_bytes * (encoded * kv_width);
   op.working_set = f.activations(f.tokens * heads * (h.qk_dim + h.v_dim));
-  op.memory_bytes = op.working_set + f.plan.kv_bytes * (encoded * kv_width);
+  const T values = encoded * kv_width;
+  op.memory_bytes = op.working_set + (serves(f) ? f.plan.kv_bytes * values : f.activations(values));
   matmul(f, "encoder_output", OpGroup::attention, count, f.tokens, hidden, heads * h.v_dim);
   join_attention(f, count);
 }

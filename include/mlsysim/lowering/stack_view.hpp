@@ -121,8 +121,12 @@ template <class T = double> struct StackView {
       false;  ///< mixer and feed-forward read one norm, and their outputs are added before they join
   std::vector<MixerView<T>> mixers;
   std::vector<FeedForwardView<T>> feed_forwards;
-  const Stack* stated = nullptr;  ///< what the file says; lives in the workload
-  std::size_t place = 0;          ///< among the stacks of the workload
+  std::shared_ptr<const StackView<T>> encoder;  ///< whose output this stack reads; null without one
+  const Stack* stated = nullptr;                ///< what the file says; lives in the workload
+  std::size_t place = 0;                        ///< among the stacks of the workload
+
+  /// What the file says of the encoder; null without one.
+  [[nodiscard]] const Stack* stated_encoder() const { return encoder ? encoder->stated : nullptr; }
 };
 
 /// The numbers that a stack states, in the order of its table, and where they stand. Over another scalar a
@@ -147,14 +151,18 @@ class StatedNumbers {
 
 /// The view of a stack that is complete and that the rules know (`parts_without_law`), as it is stated.
 /// @param place of the stack in its workload
+/// @param encoder whose output it reads
 template <class T = double>
-[[nodiscard]] std::shared_ptr<const StackView<T>> stack_view(const Stack& stack, std::size_t place);
+[[nodiscard]] std::shared_ptr<const StackView<T>> stack_view(const Stack& stack, std::size_t place,
+                                                             const Stack* encoder = nullptr);
 /// The view of a stack with `values` in place of the stated numbers. The stated numbers decide which layers
-/// are alike. The numbers of a kind are read where the file first states them.
+/// are alike. The numbers of a kind are read where the file first states them. Those of an encoder stay as
+/// they are stated.
 template <class T>
 [[nodiscard]] std::shared_ptr<const StackView<T>> stack_view(const Stack& stack, std::size_t place,
                                                              const StatedNumbers& numbers,
-                                                             std::span<const T> values);
+                                                             std::span<const T> values,
+                                                             const Stack* encoder = nullptr);
 /// The kind of mixer and of feed-forward of each place, in the order of `for_each_place`: what a tape hangs
 /// on beside the forms of the tables.
 [[nodiscard]] std::vector<std::size_t> kinds_of_places(const Stack& stack);

@@ -113,10 +113,33 @@ template <class T> void mix_streams(const Frame<T>& f, const T& count) {
   elementwise(f, "stream_mix", OpGroup::norm, count, f.tokens * wide, 2, 1, 4);
 }
 
+template <class T>
+void forward_transformer(const Structure& structure, const StackView<T>& h, const Plan<T>& plan,
+                         OpList<T>& ops);
+
+/// The encoder whose output the layers of a decoder read, in one pass over all that it is given. It keeps
+/// nothing. When serving, its weights lie on the device as those of a tower do, and no step reads them.
+template <class T>
+void forward_encoder(const Structure& structure, const StackView<T>& encoder, const Plan<T>& plan,
+                     OpList<T>& ops) {
+  Structure own = structure;
+  own.architecture = Architecture::encoder;
+  own.causal = false;
+  const bool serving = structure.phase == Phase::prefill;
+  if (serving) own.phase = Phase::inference;
+  Plan<T> pass = plan;
+  pass.new_tokens = pass.context = select(plan.encoded > T{0.0}, plan.encoded, plan.context);
+  const std::size_t first = ops.size();
+  forward_transformer(own, encoder, pass, ops);
+  if (serving)
+    for (std::size_t i = first; i < ops.size(); ++i) ops[i].params = Params<T>();
+}
+
 /// Appends the forward pass of one micro-batch on the fullest pipeline stage.
 template <class T>
 void forward_transformer(const Structure& structure, const StackView<T>& h, const Plan<T>& plan,
                          OpList<T>& ops) {
+  if (h.encoder && structure.phase != Phase::decode) forward_encoder(structure, *h.encoder, plan, ops);
   const Frame<T> f(structure, h, plan, ops);
   input_embedding(f.edge());
 

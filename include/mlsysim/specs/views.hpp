@@ -239,6 +239,7 @@ template <class T = double> struct Plan {
   T microbatches{1.0};    ///< micro-batches of one replica and step
   T new_tokens{1.0};      ///< tokens that each sequence adds in this pass
   T context{1.0};         ///< tokens that each sequence holds after this pass
+  T encoded{0.0};         ///< tokens that the encoder of each sequence reads; 0: as many as `context`
   DataPerParam<T> weight_bytes, gradient_bytes, state_bytes;  ///< state: master copy and moments
   DataPerParam<T> expert_bytes, edge_bytes;  ///< of a weight of routed experts, and of embedding and head,
                                              ///< where the structure stores them in another way
@@ -302,6 +303,7 @@ template <class T = double> struct Plan {
         field(&P::microbatches, "microbatches", "", "micro-batches per step").at_least(1),
         field(&P::new_tokens, "new_tokens", "", "tokens added per sequence").positive(),
         field(&P::context, "context", "", "tokens held per sequence").positive(),
+        field(&P::encoded, "encoded", "", "tokens that the encoder reads, 0 for as many").non_negative(),
         field(&P::weight_bytes, "weight_bytes", "B/param", "storage of one weight").non_negative(),
         field(&P::expert_bytes, "expert_bytes", "B/param", "storage of a weight of routed experts")
             .non_negative(),

@@ -228,6 +228,8 @@ struct Workload {
   /// The main stack: the decoder, else the encoder, else the draft of a model that is a head. Null where no
   /// layers are listed.
   [[nodiscard]] const Stack* main() const;
+  /// The encoder whose output the layers of `main` read (T5, Whisper); null where there is none.
+  [[nodiscard]] const Stack* encoder() const;
   /// True where the operator list can be made from the layers, or from the records of a convolutional
   /// network.
   [[nodiscard]] bool has_shape() const;
@@ -242,6 +244,10 @@ struct Workload {
   [[nodiscard]] std::optional<double> heads() const;
   [[nodiscard]] std::optional<double> kv_heads() const;
   [[nodiscard]] std::optional<double> head_dim() const;
+  /// Whether it can be served token by token: a decoder, or an encoder and a decoder whose layers are known.
+  [[nodiscard]] bool generates_tokens() const {
+    return is_language_decoder() || (architecture == Architecture::encoder_decoder && has_shape());
+  }
   /// Whether one unit of work is a token of a generated sequence.
   [[nodiscard]] bool is_language_decoder() const { return architecture == Architecture::decoder; }
 

@@ -27,6 +27,8 @@ template <class T = double> struct ModelView {
     static const StackView<T> none{};
     return stack ? *stack : none;
   }
+  /// Whether an encoder reads what the layers attend to.
+  [[nodiscard]] bool encodes() const { return shape().encoder != nullptr; }
   /// Blocks of the fullest stage of a plan.
   [[nodiscard]] T blocks(const Plan<T>& plan) const { return blocks_of(structure, shape(), layers, plan); }
 

@@ -26,8 +26,9 @@ namespace mlsysim {
 /// that is less (noted). Of an image the model takes its patches.
 [[nodiscard]] double seq_len_or_default(std::optional<double> seq_len, const Workload& workload,
                                         double output_tokens, Notes& notes);
-/// Warns of sequences of `tokens` that are longer than the model takes, and of stacks that are not counted.
-void warn_of_positions(const Workload& workload, double tokens, Notes& notes);
+/// Warns of a prompt and answer that are longer than the model takes, together or, behind an encoder, each by
+/// itself, and of stacks that are not counted.
+void warn_of_positions(const Workload& workload, double prompt, double answer, Notes& notes);
 
 /// The fidelity of a request: the one named, or operator where the workload's shape is known, else textbook
 /// (noted).

@@ -17,7 +17,7 @@ namespace {
 void note_model(IntervalSubject& of, const Workload* workload) {
   if (workload == nullptr) return;
   of.about.family = workload->name;
-  of.decodes = workload->is_language_decoder();
+  of.decodes = workload->generates_tokens();
 }
 
 struct NamedKind {

@@ -50,7 +50,7 @@ TrainingProblem<> settle(const In& asked, Notes& notes) {
   v.microbatch_count = in.microbatch_count.value_or(1);
   v.gradient_accumulation_steps = in.gradient_accumulation_steps;
   if (v.division == Microbatches::sized) v.given_microbatches = in.microbatch_count.value_or(0);
-  warn_of_positions(*in.workload, v.seq_len, notes);
+  warn_of_positions(*in.workload, v.seq_len, 0, notes);
   return v;
 }
 

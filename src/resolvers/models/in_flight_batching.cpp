@@ -147,7 +147,7 @@ void set_workers(const In& in, const ServingEngine& engine, InFlightProblem<>& p
 }
 
 void set_requests(const In& in, InFlightProblem<>& p, Notes& notes) {
-  p.seq_len = *in.seq_len;
+  p.seq_len = p.passes.plan.encoded > 0 ? 1 : *in.seq_len;
   p.output_tokens = in.output_tokens;
   const auto lengths = detail::stated_lengths(in);
   p.prompt_lengths = detail::length_spread(lengths.prompts, notes);

@@ -73,6 +73,21 @@ void set_budget(const In& in, ServingProblem<>& v, Notes& notes) {
                                    : "no engine is named: a longer prompt has a pass of its own");
 }
 
+/// An encoder reads the prompt at once, and the decoder starts from one token. Formulas from totals count its
+/// weights as those of a decoder.
+void set_encoder(const In& in, ServingProblem<>& v, Notes& notes) {
+  if (in.workload->encoder() == nullptr) return;
+  v.encodes = v.fidelity_model->lists_operators() && v.model.encodes();
+  if (!v.encodes) return notes.warn("textbook fidelity counts an encoder as further layers of the decoder");
+  notes.assume("decoder prompt", 1.0, "the answer of an encoder-decoder starts from one token");
+  if (in.cached_prefix_len > 0)
+    notes.remark("no effect on a model whose encoder reads the whole prompt: cached_prefix_len");
+  v.cached_prefix_len = 0;
+  v.chunks = 1;
+  v.chunked_prefill = false;
+  if (in.pp_size > 1) notes.warn("the encoder is divided over the stages of the pipeline as the decoder is");
+}
+
 /// How the kernels of prompts and steps reach the devices. @return what to ask of them
 std::optional<Execution> set_launches(const In& in, const HardwareNode& decoder, ServingProblem<>& v,
                                       Notes& notes) {
@@ -323,10 +338,11 @@ ServingProblem<> settle(const In& in, Notes& notes, double replicas) {
   v.seq_len = prompt;
   v.cached_prefix_len = in.cached_prefix_len;
   set_budget(in, v, notes);
+  set_encoder(in, v, notes);
   v.output_tokens = in.output_tokens.value_or(1);
   v.generates = in.output_tokens.has_value();
   v.network_bandwidth = in.network_bandwidth;
-  warn_of_positions(*in.workload, prompt + in.output_tokens.value_or(0), notes);
+  warn_of_positions(*in.workload, prompt, in.output_tokens.value_or(0), notes);
   set_limits(in, decoder, c, v, notes);
   set_host_memory(in, c, v, notes);
   if (in.draft_model != nullptr) add_draft(in, c, draft_bytes(in, precision), v, notes);

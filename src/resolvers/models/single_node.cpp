@@ -68,7 +68,7 @@ TrainingProblem<> settle_step(const In& in, Notes& notes) {
   v.sequences = !is_listed(in.workload->architecture);
   v.division = Microbatches::counted;
   v.spills = true;
-  warn_of_positions(*in.workload, v.seq_len, notes);
+  warn_of_positions(*in.workload, v.seq_len, 0, notes);
   return v;
 }
 
@@ -124,7 +124,7 @@ InferenceProblem<> settle_inference(const In& in, Notes& notes, double devices) 
   v.accelerators = devices;
   v.seq_len = seq_len_or_default(in.seq_len, *in.workload, 0, notes);
   v.sequences = !is_listed(in.workload->architecture);
-  warn_of_positions(*in.workload, v.seq_len, notes);
+  warn_of_positions(*in.workload, v.seq_len, 0, notes);
   return v;
 }
 

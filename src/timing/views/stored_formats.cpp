@@ -336,6 +336,7 @@ bool begins_mixer(std::string_view op) {
 double matrix_weights(const Op<>& op) {
   if (op.kind == OpKind::elementwise || op.group == OpGroup::norm) return 0;
   const double all = op.params / unit::param * op.count;
+  if (op.name == "encoder_query") return all;  // in a step it has the matrices for keys and values as well
   return op.kind == OpKind::matmul && !(op.parts & part::routed)
              ? std::min(op.n * op.k * op.copies * op.count, all)
              : all;

@@ -1,4 +1,3 @@
-#include <mlsysim/specs/detail/stack_alone.hpp>
 #include <mlsysim/specs/provenance.hpp>
 #include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/timing/step.hpp>
@@ -71,7 +70,7 @@ const Stack& complete_stack(const Workload& w) {
     if (const auto parts = parts_without_law(w); !parts.empty())
       incomplete(w, fmt::format("rule for {}", fmt::join(parts, ", ")));
   need(stack->hidden, w, "stacks[0]", "hidden");
-  if (w.architecture == Architecture::decoder) need(stack->input.vocab, w, "input", "vocab");
+  if (w.architecture != Architecture::encoder) need(stack->input.vocab, w, "input", "vocab");
   bool works = false, attends = w.heads().has_value() || head_per_token(w);
   for_each_place(*stack, [&](const LayerPlace& p) {
     check_complete(w, p);
@@ -80,6 +79,8 @@ const Stack& complete_stack(const Workload& w) {
   });
   if (!attends) incomplete(w, "heads of attention");
   if (!works) incomplete(w, "feed_forward");
+  if (const Stack* encoder = w.encoder())
+    for_each_place(*encoder, [&](const LayerPlace& p) { check_complete(w, p); });
   return *stack;
 }
 
@@ -103,11 +104,18 @@ Precision precision_or_default(std::optional<Precision> precision, const Hardwar
   return hardware.compute.default_precision;
 }
 
+/// Tokens that a sequence takes at most: an encoder has a limit of its own.
+static std::optional<double> most_positions(const Workload& w) {
+  const Stack* encoder = w.encoder();
+  return encoder != nullptr && encoder->input.max_tokens ? encoder->input.max_tokens : w.max_positions;
+}
+
 double seq_len_or_default(std::optional<double> seq_len, const Workload& w, double output_tokens,
                           Notes& notes) {
   if (seq_len) return *seq_len;
   constexpr double usual = UsualRequest::prompt;
-  const double room = w.max_positions ? std::max(1.0, *w.max_positions - output_tokens) : usual;
+  const auto most = most_positions(w);
+  const double room = most ? std::max(1.0, *most - (w.encoder() != nullptr ? 0 : output_tokens)) : usual;
   const double tokens = std::min(usual, room);
   if (!is_listed(w.architecture))
     notes.assume("seq_len", tokens,
@@ -121,16 +129,23 @@ static void warn_of_parts(const Workload& w, Notes& notes) {
   for (const auto& said : stacks_not_counted(w)) notes.warn(said);
 }
 
-void warn_of_positions(const Workload& w, double tokens, Notes& notes) {
-  warn_of_parts(w, notes);
-  if (!w.max_positions || tokens <= *w.max_positions) return;
+static void warn_beyond(const Workload& w, std::optional<double> most, double tokens, std::string_view of,
+                        Notes& notes) {
+  if (!most || tokens <= *most) return;
   notes.warn(
       [&] {
-        return fmt::format(
-            "'{}' takes at most {:g} tokens (max_positions): {:g} are priced as if it took them", w.name,
-            *w.max_positions, tokens);
+        return fmt::format("'{}' takes at most {:g} tokens{}: {:g} are priced as if it took them", w.name,
+                           *most, of, tokens);
       },
       BreakReason::out_of_domain);
+}
+
+void warn_of_positions(const Workload& w, double prompt, double answer, Notes& notes) {
+  warn_of_parts(w, notes);
+  if (w.encoder() == nullptr)
+    return warn_beyond(w, w.max_positions, prompt + answer, " (max_positions)", notes);
+  warn_beyond(w, most_positions(w), prompt, " in its encoder", notes);
+  warn_beyond(w, w.max_positions, answer, " in its decoder (max_positions)", notes);
 }
 
 Fidelity fidelity_or_default(std::optional<Fidelity> fidelity, const Workload& workload, Notes& notes) {
@@ -172,8 +187,9 @@ ModelView<> model_view(const Workload& w, Phase phase) {
   ModelView<> v;
   auto& s = v.structure;
   s.phase = phase;
-  s.architecture = w.architecture;
-  s.causal = w.architecture == Architecture::decoder;
+  // A decoder that reads an encoder is one with a list in front of its own.
+  s.architecture = w.encoder() != nullptr ? Architecture::decoder : w.architecture;
+  s.causal = s.architecture == Architecture::decoder;
   if (is_listed(w.architecture)) {
     if (!w.has_shape())
       incomplete(
@@ -181,11 +197,11 @@ ModelView<> model_view(const Workload& w, Phase phase) {
     v.layers = w;
     return v;
   }
-  if (w.architecture != Architecture::decoder && w.architecture != Architecture::encoder)
+  if (s.architecture != Architecture::decoder && s.architecture != Architecture::encoder)
     incomplete(w, fmt::format("operator list for the architecture '{}'", name_of(w.architecture)));
   const Stack& stack = complete_stack(w);
   set_structure(s, stack);
-  v.stack = stack_view<double>(stack, static_cast<std::size_t>(&stack - w.stacks.data()));
+  v.stack = stack_view<double>(stack, static_cast<std::size_t>(&stack - w.stacks.data()), w.encoder());
   return v;
 }
 
@@ -233,35 +249,16 @@ ListTotals<> counted(const Workload& workload, Phase phase, double tokens, doubl
   return totals_of(ops, range.forward_end);
 }
 
-/// Weights of an encoder and the decoder that attends to it: no rule is known for their time, but each stack
-/// has its weights.
-std::optional<Params<>> counted_by_stacks(const Workload& workload) {
-  if (workload.architecture != Architecture::encoder_decoder || workload.stacks.empty()) return std::nullopt;
-  Params<> sum;
-  for (const auto& stack : workload.stacks) {
-    if (stack.role != StackRole::decoder && stack.role != StackRole::encoder) continue;
-    if (!stack.hidden || stack.layers.empty()) return std::nullopt;
-    for (const auto& part : detail::stack_without_law(stack))
-      if (part != "mixer.cross") return std::nullopt;
-    for_each_place(stack, [&](const LayerPlace& p) { check_complete(workload, p); });
-    Structure structure;
-    structure.architecture = stack.role == StackRole::encoder ? Architecture::encoder : Architecture::decoder;
-    set_structure(structure, stack);
-    Plan<> plan;
-    plan.new_tokens = plan.context = 1;
-    OpList<> ops;
-    const auto range = lower(structure, *stack_view<double>(stack, 0), {}, plan, ops);
-    sum += totals_of(ops, range.forward_end).params();
-  }
-  return sum;
+/// A phase whose list has all weights: when serving, those of an encoder lie beside it.
+Phase of_weights(const Workload& workload) {
+  return workload.encoder() != nullptr ? Phase::inference : Phase::prefill;
 }
 }  // namespace
 
 Params<> parameter_count(const Workload& workload) {
   if (workload.has_shape())
-    return counted(workload, Phase::prefill, 1, 1, Precision::fp16, std::nullopt).params();
+    return counted(workload, of_weights(workload), 1, 1, Precision::fp16, std::nullopt).params();
   if (workload.parameters) return *workload.parameters;
-  if (const auto counted = counted_by_stacks(workload)) return *counted;
   throw InputError({.id = "mlsysim.catalogue.003",
                     .message = fmt::format("the number of parameters of '{}' is not known", workload.name),
                     .key = workload.name,
@@ -273,7 +270,7 @@ Params<> parameter_count(const Workload& workload) {
 Params<> active_parameter_count(const Workload& workload) {
   if (!workload.has_shape())
     return workload.active_parameters ? *workload.active_parameters : parameter_count(workload);
-  const auto total = counted(workload, Phase::prefill, 1, 1, Precision::fp16, std::nullopt);
+  const auto total = counted(workload, of_weights(workload), 1, 1, Precision::fp16, std::nullopt);
   if (!workload.is_moe()) return total.params();
   return total.dense_params + total.expert_params * (*workload.experts()->top_k / *workload.experts()->count);
 }

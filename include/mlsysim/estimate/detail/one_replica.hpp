@@ -35,7 +35,7 @@ template <class T>
 template <class T>
 [[nodiscard]] InFlightProblem<T> one_replica(const ServingProblem<T>& v, const T& replicas) {
   InFlightProblem<T> p;
-  p.seq_len = v.seq_len;
+  p.seq_len = v.prompt_tokens();
   p.output_tokens = v.output_tokens;
   p.cached_prefix_len = v.cached_prefix_len;
   p.prompt_lengths = v.prompt_lengths;

@@ -200,8 +200,7 @@ void queue_prompts(const InFlightProblem<T>& p, const Steady<T>& s, const typena
                                  alike,
                              Time<T>());
   // Running requests take a part of the budget where passes mix.
-  const T fresh = p.seq_len - p.cached_prefix_len,
-          room = p.prefill_chunk_tokens - (p.engine.mixed ? step.requests : T{0.0});
+  const T fresh = p.fresh_tokens(), room = p.prefill_chunk_tokens - (p.engine.mixed ? step.requests : T{0.0});
   const Time<T> full =
       apply<PromptQueue, T>({.pass_time = step.mean_pass(),
                              .together = together,

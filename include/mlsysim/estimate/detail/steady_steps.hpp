@@ -41,7 +41,7 @@ template <class T = double> class Steady {
   explicit Steady(const InFlightProblem<T>& p)
       : p_(p),
         fresh_(p.seq_len - p.cached_prefix_len),
-        together_(max(T(floor(p.prefill_chunk_tokens / fresh_)), T{1.0})),
+        together_(max(T(floor(p.prefill_chunk_tokens / p.fresh_tokens())), T{1.0})),
         context_(p.seq_len +
                  (p.answer_lengths.met(p.output_tokens) + 1.0) / 2.0),  // token i of n sees i of them
         drafted_(p.speculates ? p.draft_tokens : T{0.0}),
@@ -154,7 +154,8 @@ template <class T = double> class Steady {
     Time<T> sum;
     for_each_chunk([&](const T& now, const T& context, double times) {
       const auto own = prefill_of(prompts * ranks, now, context);
-      auto pass = prefill_of(prompts * ranks + others * (drafted_ + 1.0) / now, now, context);
+      const T brought = prompts * ranks, all = brought + others * (drafted_ + 1.0) / now;
+      auto pass = prefill_of(all, now, context, model.encodes() ? T(brought / all) : T{1.0});
       const Time<T> more = own.cost.sequence_mixing + step - pass.cost.sequence_mixing,
                     wait = pass.cost.launch_wait(p_.passes.plan, layers);
       const Time<T> host = pass.cost.host_launch_time, dispatch = p_.passes.prompt_device.dispatch_overhead;
@@ -291,8 +292,11 @@ template <class T = double> class Steady {
     });
   }
   /// A pass with `prompts` prompts on the devices that also generate tokens.
-  [[nodiscard]] PassEstimate<T> prefill_of(const T& prompts, const T& now, const T& context) const {
-    return prefills_.at({prompts, now, context}, [&] { return p_.passes.prefill(prompts, now, context); });
+  /// @param bring share of them that bring something to their encoder
+  [[nodiscard]] PassEstimate<T> prefill_of(const T& prompts, const T& now, const T& context,
+                                           const T& bring = T{1.0}) const {
+    return prefills_.at({prompts, now, context, bring},
+                        [&] { return p_.passes.prefill(prompts, now, context, bring); });
   }
   /// A pass with `prompts` prompts on the devices that compute prompts.
   [[nodiscard]] PassEstimate<T> prompt_of(const T& prompts, const T& now, const T& context) const {
@@ -365,7 +369,8 @@ template <class T = double> class Steady {
   // A search for the number in flight asks for the same prompts, and a few steps, again and again.
   mutable Recent<Time<T>, T, 2> prompt_, emptiest_;
   mutable Recent<Time<T>, T, 1> further_;
-  mutable Recent<PassEstimate<T>, T, 3, 4> prefills_, prompts_;
+  mutable Recent<PassEstimate<T>, T, 4, 4> prefills_;
+  mutable Recent<PassEstimate<T>, T, 3, 4> prompts_;
   mutable Recent<PassEstimate<T>, T, 1, 4> steps_kept_;
 };
 

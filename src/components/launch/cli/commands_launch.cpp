@@ -144,7 +144,7 @@ std::vector<std::string> said_of(const BuiltScenario& built) {
   Notes notes(book);
   const Scenario& s = built.scenario;
   if (s.workload != nullptr && s.seq_len)
-    warn_of_positions(*s.workload, *s.seq_len + s.output_tokens.value_or(0), notes);
+    warn_of_positions(*s.workload, *s.seq_len, s.output_tokens.value_or(0), notes);
   auto out = built.warnings;
   out.insert(out.end(), book.warnings.begin(), book.warnings.end());
   return out;
