@@ -178,6 +178,31 @@ def grouped(f, share, a, reach):
     join_attention(f, share)
 
 
+def over_encoder(f, share, a):
+    """Attention over the output of an encoder. Keys and values of it are made once, with the prompt, and their cache
+    does not grow (raffel2020t5, section 2.1)."""
+    h, plan = f.h, f.plan
+    qk = a.get("head_dim", h.hidden / a["heads"])
+    v = a.get("value_head_dim", qk)
+    heads, kv_heads = a["heads"] / plan.tp, max(a.get("kv_heads", a["heads"]) / plan.tp, 1)
+    tokens, width = plan.encoded or plan.context, kv_heads * (qk + v)
+    query = matmul(f, "encoder_query", "attention", share, f.tokens, heads * qk, h.hidden)
+    if plan.phase == "decode":
+        query.params += (h.hidden + h.bias) * width
+    else:
+        matmul(f, "encoder_key_value", "attention", share, f.sequences * tokens, width, h.hidden)
+    op = emit(f.ops, "attention", "attention", "encoder_attention", share)
+    op.m, op.n, op.k, op.copies = plan.new_tokens, tokens, qk, f.sequences * heads
+    op.group_heads = heads / kv_heads
+    op.work = 2 * f.sequences * heads * plan.new_tokens * tokens * (qk + v)
+    values = f.sequences * tokens * width
+    op.state = plan.kv_bytes * values if serving(f) else 0.0
+    op.live = plan.activation_bytes * f.tokens * heads * (qk + v)
+    op.traffic = op.live + (plan.kv_bytes if serving(f) else plan.activation_bytes) * values
+    matmul(f, "encoder_output", "attention", share, f.tokens, h.hidden, heads * v)
+    join_attention(f, share)
+
+
 def latent(f, share, a, reach):
     """Multi-head latent attention (deepseek2024v2, section 2.1). Decoding works on the latent itself, with
     the up projections absorbed into the query and the output, and so do prompts where an index chooses. The down

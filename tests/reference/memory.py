@@ -116,12 +116,26 @@ def parameters(h):
     return t.dense_params, t.expert_params
 
 
-def cache_bytes(h, tokens, batch, kv_bytes):
+def cache_bytes(h, tokens, batch, kv_bytes, encoded=0):
     """Keys, values and recurrent states of the whole model."""
     import passes
     from plan import whole_model
 
     plan = whole_model()
     plan.batch, plan.new_tokens, plan.context, plan.kv_bytes = batch, tokens, tokens, kv_bytes
+    plan.encoded = encoded
     ops = operators.forward(h, plan)
     return passes.totals_of(ops, passes.layers_of(h), ["first", "last", "stage"]).state
+
+
+def encoder_weights(h):
+    """Of the encoder that a decoder attends to; 0 without one."""
+    import passes
+    from plan import whole_model
+
+    if not h.encoder:
+        return 0.0
+    plan = whole_model()
+    plan.phase = "inference"
+    totals = passes.totals_of(operators.forward(h.encoder, plan), h.encoder.layers, ["first", "last"])
+    return totals.dense_params + totals.expert_params

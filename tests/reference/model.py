@@ -17,6 +17,15 @@ def main_stack(workload):
     return {}
 
 
+def encoder_of(workload):
+    """The encoder that a decoder attends to, or None."""
+    if workload["architecture"] == "encoder_decoder":
+        for stack in workload.get("stacks", []):
+            if stack.get("role") == "encoder":
+                return stack
+    return None
+
+
 def expanded(stack):
     """Every layer of the stack, in order, with what the stack gives it."""
     layers = []
@@ -75,7 +84,7 @@ def has_shape(workload):
     if workload["architecture"] == "cnn":
         return bool(workload.get("convolution"))
     return (
-        workload["architecture"] in ("decoder", "encoder")
+        (workload["architecture"] in ("decoder", "encoder") or encoder_of(workload) is not None)
         and bool(main_stack(workload).get("hidden"))
         and bool(attention_of(workload).get("heads"))
     )
@@ -88,13 +97,16 @@ def is_moe(workload):
 def model_view(w):
     """Sizes and layers of a transformer; of a convolutional network its layer records."""
     h = SimpleNamespace(workload=w, architecture=w["architecture"], convolution=w.get("convolution", []))
+    h.encoder = encoder_of(w) and model_view({**w, "architecture": "encoder", "stacks": [encoder_of(w)]})
+    if h.encoder:
+        h.architecture = "decoder"
     if w["architecture"] == "cnn":
         h.layers, h.causal, h.moe, h.biased = len(h.convolution), False, False, False
         return h
     stack = main_stack(w)
     given, output = stack.get("input", {}), stack.get("output", {})
     layers = expanded(stack)
-    h.causal = w["architecture"] == "decoder"
+    h.causal = h.architecture == "decoder"
     h.layers, h.hidden, h.vocab = len(layers), stack["hidden"], given.get("vocab", 0)
     h.bias = 1 if stack.get("biases") else 0
     # Norms, position and segment rows, what stands at the ends.
@@ -105,6 +117,7 @@ def model_view(w):
     h.position_rows = given.get("positions", 0) + given.get("token_types", 0)
     h.pooler = 1 if output.get("pooler") else 0
     h.patch_inputs = given.get("channels", 3) * given["patch_size"] ** 2 if given.get("patch_size") else 0
+    h.patch_inputs = h.patch_inputs or given.get("frame_width", 0)
     h.outputs = output.get("classes", 0)
     h.head_params = 0 if output.get("tied") else 1
     h.head_bias = 1 if output.get("bias") else 0

@@ -41,6 +41,8 @@ def forward(h, plan):
     if h.architecture == "cnn":
         convolution.forward(f)
         return f.ops
+    if h.encoder and plan.phase != "decode":
+        f.ops += encode(h, plan)
     input_embedding(f)
     blocks(f)
     output_head(f)
@@ -55,8 +57,29 @@ def forward(h, plan):
     return f.ops
 
 
+def encode(h, plan):
+    """The encoder in one pass over its input, of which it keeps nothing (raffel2020t5). Where the answer comes token
+    by token, its weights lie beside those of the list: no step reads them. Its layers stand for those of the
+    decoder, whose number the shares are of."""
+    serving = plan.phase == "prefill"
+    tokens = plan.encoded or plan.context
+    part = SimpleNamespace(**{**vars(plan), "new_tokens": tokens, "context": tokens})
+    part.phase = "inference" if serving else plan.phase
+    f = frame_of(h.encoder, part)
+    input_embedding(f)
+    blocks(f)
+    output_head(f)
+    for op in f.ops:
+        if op.place == "block":
+            op.share *= h.encoder.layers / h.layers
+        if serving:
+            op.params = 0.0
+    return f.ops
+
+
 def input_embedding(f):
     h, plan = f.h, f.plan
+    first = len(f.ops)
     values = f.tokens * h.hidden
     op = emit(f.ops, "stream", "embedding", "embedding")
     op.params = h.vocab * h.hidden / plan.tp + h.position_rows * h.hidden
@@ -72,7 +95,7 @@ def input_embedding(f):
         patch.params += 2 * h.hidden  # bias and class token
     pattern = "reduce_scatter" if plan.sequence_parallel else "all_reduce"
     collective(f.ops, "embedding_join", pattern, "tensor", 1, plan.activation_bytes * values, plan.tp, 1).m = f.tokens
-    for op in f.ops:
+    for op in f.ops[first:]:
         op.place = "first"
 
 
@@ -89,6 +112,9 @@ def blocks(f):
     dropout_traffic(f, attention_norm, dropped)
     for (mixer, reach), layers in h.mixers:
         attention.mix(f, layers * each, mixer, reach)
+    for (mixer, _), layers in h.mixers:
+        if "cross" in mixer:
+            attention.over_encoder(f, layers * each, mixer["cross"])
     dropout_traffic(f, norm(f, "ffn_norm", norms), dropped)
     for part, layers in h.feed_forwards:
         if "dense" in part:

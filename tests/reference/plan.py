@@ -31,6 +31,8 @@ def whole_model():
         microbatches=1,
         new_tokens=1,
         context=1,
+        encoded=0,  # tokens that the encoder of each sequence reads; 0: as many as `context`
+        tower=0.0,  # bytes of weights that lie beside those of the layers
         weight_bytes=2,
         expert_bytes=None,  # of routed experts; None: as all weights
         widened=False,  # weights have fewer bits than the arithmetic

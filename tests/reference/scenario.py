@@ -122,15 +122,19 @@ def resolve(**asked):
     s.fidelity = s.fidelity or ("operator" if model.has_shape(s.workload) else "textbook")
     textbook = s.fidelity == "textbook"
     s.stored = formats.served(s.workload, s.device, s.precision, s.weight_format, s.weight_bits, textbook)
-    generates = s.workload["architecture"] == "decoder"
+    encoder = model.encoder_of(s.workload) if model.has_shape(s.workload) else None
+    generates = s.workload["architecture"] == "decoder" or encoder is not None
     s.mode = s.mode or ("serve" if generates else "infer")
     if s.mode == "serve":
         s.precision, s.kv_precision = s.stored.precision, s.kv_precision or s.stored.kv
     else:
         s.precision = device.precision_of(s.device, s.precision)
     if s.seq_len is None:  # 2048, or what the model takes
-        answer = (s.output_tokens or 0) if s.mode == "serve" else 0
-        s.seq_len = min(2048, max(1, get(s.workload, "max_positions", 2048 + answer) - answer))
+        answer = (s.output_tokens or 0) if s.mode == "serve" and not encoder else 0
+        most = get(s.workload, "max_positions", 2048 + answer)
+        if encoder:
+            most = get(encoder, "input.max_tokens", most)
+        s.seq_len = min(2048, max(1, most - answer))
     if s.tp_size is None:
         s.tp_size = 1
         if s.mode == "serve":  # all devices of a node serve one replica
@@ -199,10 +203,13 @@ def settle_budget(s):
 def serve(s):
     """A replica's share of the batch, prefilled and decoded together."""
     settle_budget(s)
-    batch = s.share.sequences
-    final = s.seq_len + (s.output_tokens or 0)
+    batch, prompt = s.share.sequences, s.seq_len
+    encoder = s.fidelity != "textbook" and model.encoder_of(s.workload) is not None
+    if encoder:  # it reads the prompt, and the answer starts from one token
+        prompt = s.chunk = 1
+    final = prompt + (s.output_tokens or 0)
     # Token i of n sees the prompt and i tokens: (n + 1) / 2 in the mean.
-    mean = s.seq_len + ((s.output_tokens + 1) / 2 if s.output_tokens else 0)
+    mean = prompt + ((s.output_tokens + 1) / 2 if s.output_tokens else 0)
     if s.fidelity == "textbook":
         a = textbook.serve(
             s.workload,
@@ -226,6 +233,8 @@ def serve(s):
     else:
         h, plan = model.model_view(s.workload), serving_plan(s.precision, s.kv_precision)
         formats.store(plan, s.stored)
+        plan.encoded = s.seq_len if encoder else 0
+        plan.tower = memory.encoder_weights(h) * plan.weight_bytes
         plan.tp, plan.pp, plan.ep = s.tp_size, s.pp_size, s.ep_size
         plan.offload_weights, plan.offload_experts = s.offload_weights, s.offload_experts
         engine = launches.engine_of(s)
@@ -248,9 +257,10 @@ def serve(s):
         if s.collective_algorithm != "usual":
             links.algorithm = s.collective_algorithm
         a = serving.serve(
-            h, plan, view, links, batch, s.seq_len, s.cached_prefix_len, s.budget, s.chunk, mean, final
+            h, plan, view, links, batch, prompt, s.cached_prefix_len, s.budget, s.chunk, mean, final
         )
-        a.kv_cache_size = memory.cache_bytes(h, final, batch, kv_bytes(s.precision, s.kv_precision))
+        kept = kv_bytes(s.precision, s.kv_precision)
+        a.kv_cache_size = memory.cache_bytes(h, final, batch, kept, plan.encoded)
     if s.draft_model:
         speculative.speed_up(s, a, batch, mean, final)
     # The first of the generated tokens comes with the prompt.

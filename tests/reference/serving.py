@@ -165,7 +165,7 @@ def serve(h, plan, device, links, batch, prompt, cached, budget, chunk, decode_c
     device.issue, device.layer_issue = device.prompt_issue, device.prompt_layer
     chunks = chunks_of(prompt, cached, chunk)
     run, work, loaded = {}, 0.0, 0.0
-    for size, filled in passes_of_prompts(s, prompt - cached, budget, plan.ep, len(chunks)):
+    for size, filled in passes_of_prompts(s, plan.encoded or prompt - cached, budget, plan.ep, len(chunks)):
         if size not in run:
             run[size], plan.batch = [], size
             for plan.new_tokens, plan.context in chunks:
@@ -230,7 +230,7 @@ def memory_of(h, plan, device, batch, prefill_live):
         places = passes.places_of(stage, plan.pp)
         t = passes.totals_of(held, blocks, places)
         live = max(prefill_live, passes.totals_of(working, blocks, places).live)
-        weights = formats.bytes_of(plan, t)
+        weights = formats.bytes_of(plan, t) + (plan.tower / plan.tp if "first" in places else 0.0)
         for op in held:
             if op.params and (op.place == "block" or op.place in places):
                 times = op.share * (blocks if op.place == "block" else 1)
