@@ -28,6 +28,12 @@ struct Bound {
     axes = axes_of_columns(space, columns);
     for (const auto& c : columns) ascending.push_back(c.values.ascending());
   }
+  [[nodiscard]] bool held() const { return compiled != nullptr; }
+  /// Operations of the tapes that it holds.
+  [[nodiscard]] std::size_t operations() const {
+    if (!held()) return 0;
+    return compiled->tape.size() + (subject->entry.is_law() ? subject->entry.tape().size() : 0);
+  }
 };
 
 /// The lowest value known so far and its index; boxes are held against it.
@@ -66,6 +72,8 @@ class BoxWorker {
   /// Evaluates a box, or divides it.
   /// @return the parts that may hold something better than `best`
   [[nodiscard]] std::vector<Box> work_on(Box box, const Incumbent& best);
+  /// Lets go of what it has of a subject, which is bound anew before the next box of it.
+  void forget(std::uint64_t outer) { ranges_[outer].reset(); }
 
   Reduction reduction;
   double boxes = 0;

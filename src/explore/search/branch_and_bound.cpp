@@ -25,13 +25,17 @@ class Searcher {
  public:
   Searcher(const Space& space, const Question& question, const ExploreOptions& options,
            std::size_t constraints)
-      : grid_(space), subjects_(space.outer()) {
+      : grid_(space),
+        question_(question),
+        subjects_(space.outer()),
+        used_(space.outer()),
+        most_held_(options.tape_operations) {
     result.reduction = Reduction(question, constraints);
     result.range = {0, space.size()};
     result.threads = threads_for(space, options, std::max<std::uint64_t>(space.outer(), kRound));
     for (unsigned t = 0; t < result.threads; ++t)
       workers_.emplace_back(std::make_unique<BoxWorker>(grid_, subjects_, question, constraints));
-    bind_all(question, options.cancel);
+    bind_all(options.cancel);
   }
 
   void run(const ExploreOptions& options, double most_boxes) {
@@ -65,6 +69,8 @@ class Searcher {
         return of_a != of_b ? of_a < of_b : a.first > b.first;
       });
       if (widest == boxes.end() || grid_.points_in(*widest) <= grid_.leaf()) break;
+      taken_.assign(1, *widest);
+      bind_taken();
       const auto pieces = workers_[0]->pieces(*widest);
       boxes.erase(widest);
       boxes.insert(boxes.end(), pieces.begin(), pieces.end());
@@ -103,15 +109,16 @@ class Searcher {
   }
 
   /// Records the laws of all subjects, which is most of the work in a small space, and bounds them.
-  void bind_all(const Question& question, const std::atomic<bool>* cancel) {
+  void bind_all(const std::atomic<bool>* cancel) {
     const Space& space = grid_.space;
     std::vector<std::string> reasons(space.outer());
     std::vector<Box> roots(space.outer());
     std::vector<std::uint8_t> bound(space.outer());
     std::atomic<std::uint64_t> next{0};
+    std::atomic<std::size_t> held{0};
     on_threads(static_cast<unsigned>(std::min<std::uint64_t>(workers_.size(), space.outer())),
                [&](unsigned t) {
-                 PointKernel kernel(space, question);
+                 PointKernel kernel(space, question_);
                  for (std::uint64_t outer; (outer = next.fetch_add(1)) < space.outer();) {
                    if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) break;
                    bound[outer] = 1;
@@ -119,8 +126,13 @@ class Searcher {
                    if (!reasons[outer].empty()) continue;
                    subjects_[outer].remember(space, kernel);
                    roots[outer] = workers_[t]->root(outer);
+                   const std::size_t more = subjects_[outer].operations();
+                   if (roots[outer].bound < HUGE_VAL && held.fetch_add(more) + more <= most_held_) continue;
+                   if (roots[outer].bound < HUGE_VAL) held.fetch_sub(more);
+                   let_go(outer);
                  }
                });
+    held_ = held;
     for (std::uint64_t outer = 0; outer < space.outer(); ++outer) {
       if (bound[outer] == 0)
         bound_ = false;
@@ -128,6 +140,41 @@ class Searcher {
         result.reduction.skip(reasons[outer], static_cast<double>(space.inner()));
       else if (roots[outer].bound < HUGE_VAL)
         queue_.push(roots[outer]);
+    }
+  }
+
+  void let_go(std::uint64_t outer) {
+    subjects_[outer] = {};
+    for (const auto& w : workers_) w->forget(outer);
+  }
+
+  /// Records the laws of the boxes that are taken where they are not held, and lets go of others, those that
+  /// were asked for longest ago first.
+  void bind_taken() {
+    ++rounds_;
+    std::vector<std::uint64_t> absent;
+    for (const Box& box : taken_) {
+      if (used_[box.outer] != rounds_ && !subjects_[box.outer].held()) absent.push_back(box.outer);
+      used_[box.outer] = rounds_;
+    }
+    if (absent.empty()) return;
+    std::atomic<std::size_t> next{0};
+    on_threads(static_cast<unsigned>(std::min(workers_.size(), absent.size())), [&](unsigned) {
+      PointKernel kernel(grid_.space, question_);
+      for (std::size_t k; (k = next.fetch_add(1)) < absent.size();)
+        if (kernel.bind(absent[k]).empty()) subjects_[absent[k]].remember(grid_.space, kernel);
+    });
+    for (const std::uint64_t outer : absent) held_ += subjects_[outer].operations();
+    if (held_ <= most_held_) return;
+    std::vector<std::uint64_t> idle;
+    for (std::uint64_t outer = 0; outer < subjects_.size(); ++outer)
+      if (subjects_[outer].held() && used_[outer] != rounds_) idle.push_back(outer);
+    std::stable_sort(idle.begin(), idle.end(),
+                     [this](std::uint64_t a, std::uint64_t b) { return used_[a] < used_[b]; });
+    for (const std::uint64_t outer : idle) {
+      if (held_ <= most_held_) return;
+      held_ -= subjects_[outer].operations();
+      let_go(outer);
     }
   }
 
@@ -145,6 +192,7 @@ class Searcher {
       if (!best_.beats(queue_.top())) taken_.push_back(queue_.top());
       queue_.pop();
     }
+    bind_taken();
     parts_.assign(taken_.size(), {});
     std::atomic<std::size_t> next{0};
     on_threads(static_cast<unsigned>(std::min(workers_.size(), taken_.size())), [&](unsigned t) {
@@ -162,8 +210,12 @@ class Searcher {
   }
 
   Grid grid_;
-  std::vector<Bound> subjects_;
-  bool bound_ = true;  ///< all of them are; false where the search was cancelled before
+  const Question& question_;
+  std::vector<Bound> subjects_;      ///< of them those without a box, and those beyond a limit, are not held
+  std::vector<std::uint64_t> used_;  ///< round in which the last box of each was taken
+  std::uint64_t rounds_ = 0;
+  std::size_t held_ = 0, most_held_;  ///< operations of the tapes of all
+  bool bound_ = true;                 ///< all of them are; false where the search was cancelled before
   std::vector<std::unique_ptr<BoxWorker>> workers_;
   std::priority_queue<Box> queue_;
   Incumbent best_;

@@ -278,6 +278,15 @@ TEST_CASE("branch and bound searches plans of the full model", "[explore][bounds
     CHECK(again.boxes == bounded.boxes);
     CHECK(again.bound == bounded.bound);
   }
+  // Tapes that there is no room for are recorded again, and nothing else changes.
+  for (const std::size_t most : {std::size_t{0}, std::size_t{20000}}) {
+    o.tape_operations = most;
+    const auto again = explore(space, q, o);
+    CHECK(again.best[0].index == bounded.best[0].index);
+    CHECK(again.evaluated == bounded.evaluated);
+    CHECK(again.boxes == bounded.boxes);
+    CHECK(again.bound == bounded.bound);
+  }
   // The scorecard of the best plan says the same.
   auto best = s;
   const auto rows = space.rows_at(all.best[0].index);
