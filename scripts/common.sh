@@ -1,6 +1,12 @@
 # Shared by the scripts of this folder: `source` it after `set -euo pipefail`.
 # shellcheck shell=bash
 
+# The first comment of a script is its help.
+if [[ ${1-} == --help || ${1-} == -h ]]; then
+  sed -n '2,/^[^#]/{/^#/{s/^# \{0,1\}//;p}}' "$0"
+  exit 0
+fi
+
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
