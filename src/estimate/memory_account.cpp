@@ -337,8 +337,7 @@ Data<> tower_weights(MemoryQuestion q) {
   Items items;
   for (std::size_t i = 0; i < q.model->stacks.size(); ++i) {
     const Stack& stack = q.model->stacks[i];
-    const bool beside = stack.role == StackRole::tower || &stack == q.model->encoder();
-    if (!beside || !stack.hidden || stack.layers.empty()) continue;
+    if (stack.role != StackRole::tower || !stack.hidden || stack.layers.empty()) continue;
     StackAccount account(q, formats, stack, i);
     account.add_to(items);
     out += account.weight_bytes;

@@ -12,6 +12,7 @@
 #include <mlsysim/resolvers/detail/settle.hpp>
 #include <mlsysim/resolvers/machine.hpp>
 #include <mlsysim/timing/collective.hpp>
+#include <mlsysim/timing/step.hpp>
 #include <mlsysim/timing/stored_formats.hpp>
 #include <mlsysim/units/format.hpp>
 
@@ -73,12 +74,23 @@ void set_budget(const In& in, ServingProblem<>& v, Notes& notes) {
                                    : "no engine is named: a longer prompt has a pass of its own");
 }
 
+/// Weights of an encoder, which no step reads, in the format of the other layers.
+Data<> encoder_weights(const ServingProblem<>& v) {
+  Structure pass = v.model.structure;
+  pass.architecture = Architecture::encoder;
+  pass.phase = Phase::inference;
+  OpList<> ops;
+  return v.plan.weight_bytes *
+         forward_totals(pass, *v.model.shape().encoder, {}, Plan<>(), ops).stage(1.0, 1.0).params();
+}
+
 /// An encoder reads the prompt at once, and the decoder starts from one token. Formulas from totals count its
 /// weights as those of a decoder.
 void set_encoder(const In& in, ServingProblem<>& v, Notes& notes) {
   if (in.workload->encoder() == nullptr) return;
   v.encodes = v.fidelity_model->lists_operators() && v.model.encodes();
   if (!v.encodes) return notes.warn("textbook fidelity counts an encoder as further layers of the decoder");
+  v.plan.tower_bytes += encoder_weights(v);
   notes.assume("decoder prompt", 1.0, "the answer of an encoder-decoder starts from one token");
   if (in.cached_prefix_len > 0)
     notes.remark("no effect on a model whose encoder reads the whole prompt: cached_prefix_len");
