@@ -64,10 +64,14 @@ class OperatorPasses:
         set_exchange(plan, self.s, True)
         if plan.ep > 1 and plan.expert_overlap != "none":
             plan.overlap_slowdown = default("overlap_slowdown")
+        plan.encoded = self.s.encoded
+        plan.tower = memory.encoder_weights(self.h) * plan.weight_bytes
         return plan
 
-    def prefill(self, prompts, new_tokens, context):
+    def prefill(self, prompts, new_tokens, context, bring=1):
+        """`bring`: share of the sequences that bring something to their encoder."""
         plan = self.plan("prefill", prompts, new_tokens, context)
+        plan.encoded *= bring
         some = serving.run_pass(self.h, plan, self.prompt_device, self.links)
         some.busy = some.whole.loaded(self.prompt_device)
         some.host_share = serving.host_share([some], self.h, plan, self.prompt_device)
@@ -208,8 +212,9 @@ class Steady:
         self.chunk = launches.pass_tokens(s.device, engine, s.prefill_chunk_tokens)
         self.prompt_ranks = s.prefill_ep_size or s.ep_size
         self.workers = workers or passes
-        self.fresh = s.seq_len - s.cached_prefix_len
-        self.chunks = math.ceil(self.fresh / self.chunk)
+        # What a pass must have room for: tokens that are not cached, or what an encoder reads at once.
+        self.fresh = s.encoded or s.seq_len - s.cached_prefix_len
+        self.chunks = 1 if s.encoded else math.ceil(self.fresh / self.chunk)
         self.together = max(1, math.floor(self.chunk / self.fresh))  # prompts of one pass
         self.prompts = Lengths(s.seq_len_cv, s.seq_len_law)
         self.answers = Lengths(s.output_tokens_cv, s.output_tokens_law)
@@ -254,7 +259,9 @@ class Steady:
         total = 0.0
         for new, held in serving.chunks_of(self.s.seq_len, self.s.cached_prefix_len, self.chunk):
             own = self.passes.prefill(prompts * self.s.ep_size, new, held).whole.sequence_mixing
-            one = self.passes.prefill(prompts * self.s.ep_size + others / new, new, held)
+            brought = prompts * self.s.ep_size
+            share = {"bring": brought / (brought + others / new)} if self.s.encoded else {}
+            one = self.passes.prefill(brought + others / new, new, held, **share)
             one = self.passes.with_mixing(one, own + step)
             total += max(one.total, lanes * one.slowest)
         return total / self.chunks
@@ -498,6 +505,9 @@ def answer(**asked):
     textbook_only = s.fidelity == "textbook"
     s.stored = formats.served(s.workload, s.device, s.precision, s.weight_format, s.weight_bits, textbook_only)
     s.precision, s.kv_precision = s.stored.precision, s.kv_precision or s.stored.kv
+    s.encoded = 0
+    if model.encoder_of(s.workload) and s.fidelity == "operator":  # the answer starts from one token
+        s.encoded, s.seq_len = s.seq_len, 1
     if s.fidelity == "textbook":
         engine, passes = NO_ENGINE, TextbookPasses(s)
     else:

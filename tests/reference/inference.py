@@ -18,7 +18,7 @@ def operator(s):
     """Every operator in turn. A decoder generates one token of each sequence; other models process all of
     their input."""
     h, plan = model.model_view(s.workload), serving_plan(s.precision)
-    plan.phase = "decode" if h.architecture == "decoder" else "inference"
+    plan.phase = "decode" if h.architecture == "decoder" and not h.encoder else "inference"
     plan.batch = s.batch
     plan.context = 1 if h.architecture == "cnn" else s.seq_len
     plan.new_tokens = 1 if plan.phase == "decode" else plan.context

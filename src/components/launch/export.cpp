@@ -147,7 +147,7 @@ class Exporter {
     above_one("pp", s_.pp_size);
     // Only the means of lengths that differ are known here: the engine admits what the model takes.
     if (s_.seq_len_cv.value_or(0) == 0 && s_.output_tokens_cv.value_or(0) == 0)
-      tell("context", r_.seq_len() + r_.asked().output_tokens.value_or(0));
+      tell("context", detail::tokens_held(*s_.workload, r_.seq_len(), r_.asked().output_tokens.value_or(0)));
     tell("requests", std::max(1.0, std::ceil(s_.batch_size / copies)));
     if (s_.prefill_chunk_tokens) {
       const double chunk = *s_.prefill_chunk_tokens;

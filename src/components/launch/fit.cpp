@@ -33,7 +33,7 @@ double longest_of(const ServingSetup& setup, const ServingEngine& engine, const 
   if (setup.context) return *setup.context;
   const auto& positions = setup.positions;
   if (positions && !setup.limits_itself && engine.memory && engine.memory->needs_longest) return *positions;
-  return r.seq_len() + r.asked().output_tokens.value_or(0);
+  return detail::tokens_held(*r.asked().workload, r.seq_len(), r.asked().output_tokens.value_or(0));
 }
 
 /// Why the longest request is that long, where the launch does not say; empty where it does.

@@ -6,6 +6,7 @@
 
 #include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/launch/launch.hpp>
+#include <mlsysim/specs/workload.hpp>
 
 #include <map>
 #include <optional>
@@ -15,6 +16,12 @@
 #include <vector>
 
 namespace mlsysim::detail {
+
+/// Tokens that a decoder holds of a request at its end: its prompt and answer; behind an encoder, which holds
+/// the prompt, one token and the answer.
+[[nodiscard]] inline double tokens_held(const Workload& model, double prompt, double answer) {
+  return (model.encoder() != nullptr ? 1.0 : prompt) + answer;
+}
 
 /// Collects flags; a later one replaces an earlier one of the same quantity.
 class Settings {
