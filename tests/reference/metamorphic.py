@@ -19,7 +19,8 @@ ANALYZED = 25  # one of so many scenarios is explained
 SLACK = 1e-9  # relative, for the rounding of two ways to one number
 
 LANGUAGE = ["GPT2", "Llama3_8B", "Llama3_70B", "Llama2_7B", "Qwen3_14B", "Qwen3_32B", "Qwen2_5_7B", "Gemma2_2B",
-            "Gemma2_9B", "Gemma3_27B", "Mistral_7B", "OPT_66B", "Phi2", "SmolLM2_135M", "GPT3", "Mamba_2_8B"]
+            "Gemma2_9B", "Gemma3_27B", "Mistral_7B", "OPT_66B", "Phi2", "SmolLM2_135M", "GPT3", "Mamba_2_8B",
+            "whisper_large_v3", "BART_Large", "T5_Small"]
 EXPERTS = ["Mixtral_8x7B", "Qwen3_30B_A3B", "Qwen3_235B_A22B", "GPT_OSS_20B", "GPT_OSS_120B", "DeepSeek_V3",
            "Llama4_Scout"]
 OTHERS = ["BERT_Base", "BERT_Large", "ResNet50", "MobileNetV2", "ViT_B_16"]
