@@ -234,14 +234,7 @@ template <class Price> void add_besides(ExplainedPass& s, Time<> total, const Pr
 
 ExplainedPass explained_of(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
                            const Links<>& links, std::vector<Pass> passes) {
-  return {.model = model,
-          .convolution = {},
-          .operators = {},
-          .plan = plan,
-          .device = device,
-          .links = links,
-          .passes = std::move(passes),
-          .words = {}};
+  return {model, {}, {}, plan, device, links, std::move(passes), {}};
 }
 
 /// In steady state: the last chunk of a prompt that is alone, or a step of the requests that run.
@@ -258,10 +251,8 @@ ExplainedPass steady_pass(const ServingProblem<>& p, const ServingEstimate<>& n,
       explained_of(prefill ? p.model : decode, prefill ? one.prompts().plan : one.passes.plan,
                    prefill ? one.passes.prompt_device : one.passes.step_device, p.links, {Pass::forward});
   out.plan.batch = prefill ? s.prompt_ranks() : std::max(running / step.inflight, 1.0);
-  out.plan.new_tokens = prefill
-                            ? one.seq_len - p.cached_prefix_len - (p.chunks - 1) * one.prefill_chunk_tokens
-                        : check ? p.draft_tokens + 1
-                                : 1;
+  const double done = p.cached_prefix_len + (p.chunks - 1) * one.prefill_chunk_tokens;
+  out.plan.new_tokens = prefill ? one.seq_len - done : check ? p.draft_tokens + 1 : 1;
   out.plan.context = prefill ? one.seq_len : s.context() + (check ? p.draft_tokens : 0);
   const auto price_of = [&](const ModelView<>& m) {
     ReplicaPasses<> passes = prefill ? one.prompts() : one.passes;

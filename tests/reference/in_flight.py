@@ -442,13 +442,8 @@ def separate_first_token(s, engine, steady, passes, step, rate, running, out, pr
     if not line.stable:
         return rate
     rest = step.decode_step_time * 0.5 * min(1.0, running)
-    fixed = (
-        prompt
-        + out["kv_transfer_time"]
-        + rest
-        + step.decode_step_time * engine.get("lookahead", 0)
-        + engine["request_time"]
-    )
+    beside = step.decode_step_time * engine.get("lookahead", 0) + engine["request_time"]
+    fixed = prompt + out["kv_transfer_time"] + rest + beside
     out["ttft"] = fixed + line.wait_mean
     at = lambda q: steady.with_own(fixed + line.wait_mean, fixed + queueing.wait_quantile(line, q), q)  # noqa: E731
     out["p50_ttft"], out["p99_ttft"] = at(0.5), at(0.99)
@@ -475,12 +470,9 @@ REQUEST = dict(
     equal_lengths=False,
     balanced_replicas=1,
     scheduler_steps=1,
-    engine=None,
     cached_prefix_len=0,
-    prefill_chunk_tokens=None,
-    execution=None,
     page_tokens=16,
-    kv_share=None,
+    **dict.fromkeys(("engine", "execution", "prefill_chunk_tokens", "kv_share")),
     precision=None,
     weight_format=None,
     kv_precision=None,

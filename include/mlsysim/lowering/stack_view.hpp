@@ -125,7 +125,7 @@ template <class T = double> struct StackView {
   const Stack* stated = nullptr;                ///< what the file says; lives in the workload
   std::size_t place = 0;                        ///< among the stacks of the workload
 
-  /// What the file says of the encoder; null without one.
+  /// The encoder as the file states it; null without one.
   [[nodiscard]] const Stack* stated_encoder() const { return encoder ? encoder->stated : nullptr; }
 };
 

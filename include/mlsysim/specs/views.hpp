@@ -294,9 +294,7 @@ template <class T = double> struct Plan {
         field(&P::dp, "dp", "", "data-parallel degree").at_least(1),
         field(&P::ep, "ep_size", "", "expert-parallel degree").at_least(1).at_top(),
         field(&P::cp, "cp_size", "", "context-parallel degree").at_least(1).at_top(),
-        field(&P::expert_tp, "expert_tp_size", "", "devices that share one routed expert")
-            .at_least(1)
-            .at_top(),
+        field(&P::expert_tp, "expert_tp_size", "", "devices of one routed expert").at_least(1).at_top(),
         field(&P::shards, "shards", "", "ranks over which ZeRO divides, 0 for all").non_negative(),
         field(&P::virtual_stages, "v_stages", "", "model chunks per device").at_least(1).at_top(),
         field(&P::batch, "batch", "", "sequences of a micro-batch").positive(),

@@ -123,8 +123,8 @@ TEST_CASE("an encoder runs before the answer and never again", "[lowering]") {
   // 32 layers of 12 h^2 weights over 3,000 frames, a convolution of 4,224 values each, all pairs of frames;
   // then keys and values of them in each layer of the decoder.
   const double h = 1280, frames = 2 * 1500, layers = 32;
-  const double encoder = 2 * frames * (12 * h * h * layers + 4224 * h), pairs = 4 * frames * 1500 * h * layers,
-               keys = 2 * frames * 2 * h * h * layers;
+  const double encoder = 2 * frames * (12 * h * h * layers + 4224 * h),
+               pairs = 4 * frames * 1500 * h * layers, keys = 2 * frames * 2 * h * h * layers;
   CHECK_THAT(prompt.work.base(), WithinRel(encoder + pairs + keys, 5e-3));
   plan.context = 100;
   const auto step = forward(w, Phase::decode, plan);

@@ -70,9 +70,9 @@ struct Progress {
 /// (gradient, evolutionary) give the same bytes for the same seed and number of evaluations.
 struct ExploreOptions {
   Strategy strategy = Strategy::automatic;
-  std::uint64_t seed = 1;                     ///< of the heuristic strategies
-  std::uint64_t evaluations = 20000;          ///< after which a heuristic strategy stops
-  unsigned threads = 0;                       ///< 0: as many as there are cores
+  std::uint64_t seed = 1;             ///< of the heuristic strategies
+  std::uint64_t evaluations = 20000;  ///< after which a heuristic strategy stops
+  unsigned threads = 0;               ///< 0: as many as there are cores
   /// Operations of the tapes that a search by bounds holds at once, some 200 bytes each. A choice of the
   /// structural axes beyond them is recorded anew when it is looked at.
   std::size_t tape_operations = std::size_t{1} << 22;
