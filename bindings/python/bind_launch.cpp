@@ -54,7 +54,11 @@ std::string read(const std::string& text, const std::string& name, const std::st
 }
 
 std::string fit_json(const Fit& fit) {
-  Json out{{"fits", fit.fits}, {"summary", fit.summary}, {"requests", fit.requests}, {"ranks", fit.ranks}};
+  Json out{{"fits", fit.fits},
+           {"summary", fit.summary},
+           {"requests", fit.requests},
+           {"ranks", fit.ranks},
+           {"notes", fit.notes}};
   out["items"] = out["changes"] = Json::array();
   for (const auto& i : fit.items)
     out["items"].push_back({{"part", i.part}, {"what", i.what}, {"bytes", i.bytes / unit::B}});
@@ -79,8 +83,7 @@ void bind_launch(py::module_& m) {
     return fit_json(fit_of(launch_of(text, name, folder, format, fields), standard_zoo()));
   });
   m.def("_plan_fit", [](const std::string& plan, const std::string& name) {
-    const auto built = plan_of(plan, name).build();
-    return fit_json(fit_of(built.scenario));
+    return fit_json(fit_of(plan_of(plan, name).build()));
   });
   m.def("_launch_export", [](const std::string& plan, const std::string& name, const std::string& to,
                              const std::string& checkpoint) {

@@ -33,7 +33,13 @@ def test_fit_and_export(tmp_path):
     plan = launches.read("vllm serve Llama3_8B --max-num-seqs 8 --max-model-len 2048", hardware="H100")["plan"]
     file = tmp_path / "plan.yaml"
     file.write_text(plan)
-    assert launches.fit(file)["fits"]
+    assert launches.fit(file)["fits"] and launches.fit(file)["notes"] == []
+    # What is said of the reading reaches the caller, of a launch and of a plan.
+    named = launches.fit("vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 8192", hardware="H100")
+    assert any("Llama3_8B" in note for note in named["notes"])
+    long = tmp_path / "long.yaml"
+    long.write_text(plan.replace("seq_len: 1920", "seq_len: 200000"))
+    assert any("200000" in note for note in launches.fit(long)["notes"])
     one, four = (launches.fit(f"vllm serve Llama3_8B --max-model-len 8192 {words}", hardware="H100") for words in ("", "-dp 4"))
     assert four["requests"] == 4 * one["requests"] > 0 and four["ranks"] == 4 and f"{four['requests']:.0f} requests" in four["summary"]
     text, lost = launches.export(file, "sglang", checkpoint="meta-llama/Llama-3.1-8B")

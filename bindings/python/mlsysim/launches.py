@@ -69,8 +69,8 @@ def fit(launch, format="", **fields):
     Returns
     -------
     dict
-        fits, summary, items (bytes of each part) and changes that would fit. A serving launch fits if its longest request does;
-        `requests` of that length fit at once on its data-parallel `ranks` together.
+        fits, summary, items (bytes of each part), changes that would fit and notes (what names were taken for, what was assumed).
+        A serving launch fits if its longest request does; `requests` of that length fit at once on its data-parallel `ranks` together.
 
     Raises
     ------

@@ -31,10 +31,13 @@ struct Fit {
   double ranks = 1;     ///< data-parallel ranks of the launch, each with a cache of its own
   std::vector<FitItem> items;
   std::vector<Remedy> changes;  ///< where it does not fit: changes each of which makes it fit, smallest first
+  std::vector<std::string> notes;  ///< what names were taken for, and what was assumed on the way in
 };
 
 /// The memory of a scenario, by the memory model of its mode. @throws as SystemEvaluator::evaluate
 [[nodiscard]] Fit fit_of(const Scenario& scenario);
+/// The memory of a scenario that was built of names, with what they were taken for.
+[[nodiscard]] Fit fit_of(const BuiltScenario& built);
 /// The memory of a launch, by the rules of its serving engine. It fits where the longest request does.
 /// @throws as Launch::build and memory_account
 [[nodiscard]] Fit fit_of(const Launch& launch, const Zoo& zoo);

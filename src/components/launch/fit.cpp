@@ -4,6 +4,7 @@
 
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/specs/serving_engine.hpp>
+#include <mlsysim/timing/views.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/unit.hpp>
 
@@ -282,6 +283,18 @@ Fit fit_of(const Scenario& scenario) {
   return out;
 }
 
+Fit fit_of(const BuiltScenario& built) {
+  Fit out = fit_of(built.scenario);
+  NoteBook book;
+  Notes notes(book);
+  const Scenario& s = built.scenario;
+  if (s.workload != nullptr && s.seq_len)
+    warn_of_positions(*s.workload, *s.seq_len, s.output_tokens.value_or(0), notes);
+  out.notes = built.warnings;
+  out.notes.insert(out.notes.end(), book.warnings.begin(), book.warnings.end());
+  return out;
+}
+
 namespace {
 
 /// The memory of the fullest device of a launch that gives its devices unequal shares of the layers.
@@ -326,13 +339,16 @@ void detail::leave_room(Launch& launch, const Zoo& zoo) {
   }
 }
 
-Fit fit_of(const Launch& launch, const Zoo& zoo) {
+namespace {
+
+/// The memory of a launch, without what was said of its reading.
+Fit memory_of_launch(const Launch& launch, const Zoo& zoo) {
   if (launch.serving && launch.serving->leaves_room) {
     auto even = launch;
     even.serving->leaves_room = false;
     even.fields.erase("kv_cache_memory");
     even.fields["memory_fraction"] = "1";
-    return fit_of(even, zoo);
+    return memory_of_launch(even, zoo);
   }
   const auto built = launch.build(zoo);
   const bool layers = !built.scenario.workload->stacks.empty();
@@ -384,6 +400,14 @@ Fit fit_of(const Launch& launch, const Zoo& zoo) {
                                  q.requests * out.ranks);
   }
   if (out.fits) add_host(card, out);
+  return out;
+}
+
+}  // namespace
+
+Fit fit_of(const Launch& launch, const Zoo& zoo) {
+  Fit out = memory_of_launch(launch, zoo);
+  out.notes = launch.notes;
   return out;
 }
 

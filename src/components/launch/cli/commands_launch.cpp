@@ -137,41 +137,23 @@ void take_fit_words(ScenarioRequest& request, LaunchRequest& asked) {
        .hint = "e.g. mlsysim fit Llama3_70B 8xH100, or mlsysim fit --from 'vllm serve ...'"});
 }
 
-/// Notes on a scenario beside its verdict: what names were taken for, and requests that are longer than the
-/// positions of the model.
-std::vector<std::string> said_of(const BuiltScenario& built) {
-  NoteBook book;
-  Notes notes(book);
-  const Scenario& s = built.scenario;
-  if (s.workload != nullptr && s.seq_len)
-    warn_of_positions(*s.workload, *s.seq_len, s.output_tokens.value_or(0), notes);
-  auto out = built.warnings;
-  out.insert(out.end(), book.warnings.begin(), book.warnings.end());
-  return out;
-}
-
 }  // namespace
 
 Answer launch_fit(ScenarioRequest request, LaunchRequest asked, const RenderOptions& options) {
   take_fit_words(request, asked);
   Fit fit;
-  std::vector<std::string> said;
   std::optional<Launch> launch;
   std::error_code none;
   const bool file = std::filesystem::exists(asked.from, none);
   const auto bytes = file ? files::try_read(asked.from, kLongest) : files::FileBytes{};
   const bool yaml = asked.from.ends_with(".yaml") || asked.from.ends_with(".yml");
   if (asked.from.empty()) {
-    const auto built = scenario_of(request);
-    fit = fit_of(built.scenario);
-    said = said_of(built);
+    fit = fit_of(scenario_of(request));
   } else if (file && yaml && asked.format.empty() && bytes.bytes.find("workload") != std::string::npos &&
              !launch_format(bytes.bytes, asked.from)) {
     auto plan = read_plan(asked.from, zoo());
     for (const auto& [field, text] : request.fields) plan.builder.set(field, text);
-    const auto built = plan.build();
-    fit = fit_of(built.scenario);
-    said = said_of(built);
+    fit = fit_of(plan.build());
   } else {
     launch = read_launch(question_of(request, asked), zoo());
     fit = fit_of(*launch, zoo());
@@ -188,14 +170,15 @@ Answer launch_fit(ScenarioRequest request, LaunchRequest asked, const RenderOpti
     for (const auto& f : launch->findings)
       if (f.use != FlagUse::used)
         table.rows.push_back({name_of(f.use), fmt::format("{} {}: {}", f.flag, f.value, f.what), {}, {}});
-    for (const auto& note : launch->notes) table.rows.push_back({"note", note, {}, {}});
   }
   if (programs)
-    for (const auto& notes : {said, reading_notes()})
+    for (const auto& notes : {fit.notes, reading_notes()})
       for (const auto& note : notes) table.rows.push_back({"note", note, {}, {}});
   Answer out{verdict_first(fit.fits, fit.summary, table, options)};
-  if (launch) out.diagnostics = findings_text(*launch);
-  for (const auto& note : said) out.diagnostics += fmt::format("mlsysim: note: {}\n", note);
+  if (launch)
+    out.diagnostics = findings_text(*launch);
+  else
+    for (const auto& note : fit.notes) out.diagnostics += fmt::format("mlsysim: note: {}\n", note);
   if (!fit.fits) {
     out.exit = Exit::infeasible;
     out.diagnostics += fmt::format("mlsysim: infeasible: {}\n", fit.summary);
