@@ -25,9 +25,10 @@ SCENARIOS = 200
 
 DEVICES = ["H100", "A100", "H200", "B200", "MI300X", "L4", "RTX4090", "TPUv5p", "Gaudi3"]
 CLUSTERS = ["Lab_64_H100", "Research_256", "Training_512_H100"]
-SERVED = ["Llama3_8B", "Llama3_70B", "Mixtral_8x7B", "DeepSeek_V3", "Qwen3_30B_A3B", "Gemma3_27B", "GPT_OSS_120B", "Llama2_7B"]
-TRAINED = ["Llama3_8B", "Llama3_70B", "Mixtral_8x7B", "Qwen3_30B_A3B", "GPT2", "BERT_Large", "ResNet50", "ViT_L_16"]
-PASSED = ["ResNet50", "BERT_Large", "ViT_L_16", "MobileNetV2", "Llama3_8B", "Mixtral_8x7B", "GPT2", "DLRM", "StableDiffusion_v1_5"]
+SERVED = ["Llama3_8B", "Llama3_70B", "Mixtral_8x7B", "DeepSeek_V3", "Qwen3_30B_A3B", "Gemma3_27B", "GPT_OSS_120B", "Llama2_7B",
+          "whisper_large_v3", "BART_Large"]
+TRAINED = ["Llama3_8B", "Llama3_70B", "Mixtral_8x7B", "Qwen3_30B_A3B", "GPT2", "BERT_Large", "ResNet50", "ViT_L_16", "BART_Large"]
+PASSED = ["ResNet50", "BERT_Large", "ViT_L_16", "MobileNetV2", "Llama3_8B", "Mixtral_8x7B", "GPT2", "DLRM", "whisper_large_v3", "StableDiffusion_v1_5"]
 WHOLE_PASSES = {"DLRM", "StableDiffusion_v1_5"}
 EXPERTS = {"Mixtral_8x7B", "DeepSeek_V3", "Qwen3_30B_A3B", "GPT_OSS_120B"}
 

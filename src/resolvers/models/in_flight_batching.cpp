@@ -147,12 +147,14 @@ void set_workers(const In& in, const ServingEngine& engine, InFlightProblem<>& p
 }
 
 void set_requests(const In& in, InFlightProblem<>& p, Notes& notes) {
-  p.seq_len = p.passes.plan.encoded > 0 ? 1 : *in.seq_len;
+  const bool encodes = p.passes.model.encodes();  // and the answer starts from one token
+  p.seq_len = encodes ? 1 : *in.seq_len;
   p.output_tokens = in.output_tokens;
   const auto lengths = detail::stated_lengths(in);
   p.prompt_lengths = detail::length_spread(lengths.prompts, notes);
   p.answer_lengths = detail::length_spread(lengths.answers, notes);
-  p.cached_prefix_len = in.cached_prefix_len;
+  p.cached_prefix_len = encodes ? 0 : in.cached_prefix_len;
+  if (encodes) detail::warn_of_idle(in, {"cached_prefix_len"}, "behind an encoder", notes);
   p.page_tokens = in.page_tokens;
   p.equal_lengths = in.equal_lengths;
   p.scheduler_steps = in.scheduler_steps;

@@ -92,8 +92,7 @@ void set_encoder(const In& in, ServingProblem<>& v, Notes& notes) {
   if (!v.encodes) return notes.warn("textbook fidelity counts an encoder as further layers of the decoder");
   v.plan.tower_bytes += encoder_weights(v);
   notes.assume("decoder prompt", 1.0, "the answer of an encoder-decoder starts from one token");
-  if (in.cached_prefix_len > 0)
-    notes.remark("no effect on a model whose encoder reads the whole prompt: cached_prefix_len");
+  detail::warn_of_idle(in, {"cached_prefix_len"}, "behind an encoder", notes);
   v.cached_prefix_len = 0;
   v.chunks = 1;
   v.chunked_prefill = false;
