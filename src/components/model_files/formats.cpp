@@ -1,5 +1,6 @@
 #include "detail/formats.hpp"
 
+#include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/detail/lower.hpp>
 #include <mlsysim/units/unit.hpp>
 
@@ -8,17 +9,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <regex>
 
 namespace mlsysim::detail {
 namespace {
 
-/// Names under which files know the matrices of a group, one spelling each. A layer in the middle of the
-/// model stands for all.
+/// Names under which files know the matrices of a group, one spelling each.
 struct Module {
   TensorGroup group;
   std::string_view name;
 };
+constexpr std::string_view kInFeedForward = "layers.{}.mlp.experts.0.gate_proj";
 constexpr std::array kModules{
     Module{TensorGroup::attention, "layers.{}.self_attn.q_proj"},
     Module{TensorGroup::attention, "layers.{}.self_attn.q_b_proj"},
@@ -27,11 +29,16 @@ constexpr std::array kModules{
     Module{TensorGroup::linear, "layers.{}.linear_attn.in_proj_qkv"},
     Module{TensorGroup::linear, "layers.{}.mixer.in_proj"},
     Module{TensorGroup::dense, "layers.{}.mlp.gate_proj"},
+    Module{TensorGroup::dense, "layers.{}.feed_forward.gate_proj"},
     Module{TensorGroup::shared_experts, "layers.{}.mlp.shared_experts.gate_proj"},
     Module{TensorGroup::shared_experts, "layers.{}.mlp.shared_expert.gate_proj"},
     Module{TensorGroup::shared_experts, "layers.{}.ffn.shared_experts.w1"},
     Module{TensorGroup::shared_experts, "layers.{}.mixer.shared_experts.up_proj"},
-    Module{TensorGroup::experts, "layers.{}.mlp.experts.0.gate_proj"},
+    Module{TensorGroup::shared_experts, "layers.{}.block_sparse_moe.shared_experts.gate_proj"},
+    Module{TensorGroup::shared_experts, "layers.{}.feed_forward.shared_expert.gate_proj"},
+    Module{TensorGroup::experts, kInFeedForward},
+    Module{TensorGroup::experts, "layers.{}.experts.0.gate_proj"},  // beside a dense network: Gemma 4
+    Module{TensorGroup::experts, "layers.{}.feed_forward.experts.0.gate_proj"},
     Module{TensorGroup::experts, "layers.{}.ffn.experts.0.w1"},
     Module{TensorGroup::experts, "layers.{}.mixer.experts.0.up_proj"},
     Module{TensorGroup::experts, "layers.{}.block_sparse_moe.experts.0.w1"},
@@ -116,43 +123,94 @@ std::optional<Scheme> scheme_of_group(const Json& group, const std::string& over
   return s;
 }
 
+/// Parts of a model before the names of its layers.
+std::string_view without_model(std::string_view name) {
+  for (const std::string_view prefix :
+       {"model.language_model.", "language_model.model.", "model.", "backbone.", "language_model."})
+    if (name.starts_with(prefix)) return name.substr(prefix.size());
+  return name;
+}
+
+/// A name with `{}` for each number between its dots: "layers.17.mlp*" is "layers.{}.mlp*".
+std::string any_layer(std::string_view name) {
+  std::string out;
+  for (std::size_t i = 0; i < name.size();) {
+    const auto end = std::min(name.find_first_not_of("0123456789", i), name.size());
+    const bool begins = i == 0 || name[i - 1] == '.';
+    const bool ends = end == name.size() || name[end] == '.' || name[end] == '*';
+    if (end > i && begins && ends)
+      out += "{}";
+    else
+      out += name.substr(i, std::max(end - i, std::size_t{1}));
+    i = std::max(end, i + 1);
+  }
+  return out;
+}
+
+/// Names and patterns of a list. Those that differ by their layers alone are one, with the number of layers
+/// that they name; a pattern without a layer names all.
+class NamedModules {
+ public:
+  void add(std::string_view pattern) {
+    if (pattern.starts_with("re:")) {
+      expressions_.emplace_back(pattern);
+      return;
+    }
+    auto any = any_layer(without_model(pattern));
+    const bool one_layer = any.find("{}") != std::string::npos;
+    patterns_[std::move(any)] += one_layer ? 1 : kAll;
+  }
+  /// Whether the list names a module, with `{}` for its layer, in most of the `layers` that have it.
+  [[nodiscard]] bool names(std::string_view module, double layers) const {
+    const auto any = any_layer(module);
+    double named = 0;
+    for (const auto& [pattern, count] : patterns_)
+      if (names_module(pattern, any)) named += count;
+    if (named >= std::max(1.0, layers / 2)) return true;
+    for (const auto& expression : expressions_) {
+      // One without a number speaks of every layer.
+      const bool some = expression.find_first_of("0123456789") != std::string::npos;
+      for (int i = 0; i < (some ? kMostLayers : 1); ++i)
+        if (names_module(expression, in_layer(module, i))) named += some ? 1 : kAll;
+    }
+    return named >= std::max(1.0, layers / 2);
+  }
+
+ private:
+  static constexpr double kAll = 1e9;
+  static constexpr int kMostLayers = 256;
+  static std::string in_layer(std::string_view module, int layer) {
+    std::string out(module);
+    if (const auto at = out.find("{}"); at != std::string::npos) out.replace(at, 2, std::to_string(layer));
+    return out;
+  }
+  std::map<std::string, double, std::less<>> patterns_;
+  std::vector<std::string> expressions_;
+};
+
 class Quantization {
  public:
-  Quantization(const Json& json, double layers) : json_(json), layers_(layers) {
+  explicit Quantization(const Json& json) : json_(json) {
     for (const char* key : {"ignore", "modules_to_not_convert", "exclude_modules", "llm_int8_skip_modules"})
       if (const auto list = json.find(key); list != json.end() && list->is_array())
         for (const auto& item : *list)
-          if (item.is_string()) ignored_.push_back(item.get<std::string>());
+          if (item.is_string()) ignored_.add(item.get<std::string>());
+    read_layers();
+    read_groups();
   }
-  [[nodiscard]] bool ignores(std::string_view module) const {
-    return std::any_of(ignored_.begin(), ignored_.end(),
-                       [&](const std::string& p) { return names_module(p, module); });
+  /// Whether a module is left out in most of the `layers` that have it.
+  [[nodiscard]] bool ignores(std::string_view module, double layers) const {
+    return ignored_.names(module, layers);
   }
-  /// The scheme of a module, by the groups that name it, else by the one scheme of the file.
-  [[nodiscard]] std::optional<Scheme> of(std::string_view module) const {
-    if (ignores(module)) return std::nullopt;
-    const auto groups = json_.find("config_groups");
+  /// The scheme of a module, by the rows that name it, else by the one scheme of the file.
+  [[nodiscard]] std::optional<Scheme> of(std::string_view module, double layers) const {
+    if (ignores(module, layers)) return std::nullopt;
     const bool experts_only = json_.contains("moe_quant_algo");
     if (experts_only && module.find(".experts.") == std::string_view::npos) return whole();
-    if (groups == json_.end() || !groups->is_object()) return whole();
-    for (const auto& [name, group] : groups->items()) {
-      if (!group.is_object()) continue;
-      const auto targets = group.find("targets");
-      const bool every = targets == group.end() || !targets->is_array();
-      bool named = every;
-      if (!every)
-        for (const auto& t : *targets)
-          named = named || (t.is_string() && (t == "Linear" || names_module(t.get<std::string>(), module)));
-      if (named) return scheme_of_group(group, word(json_, "format"));
-    }
+    if (rows_.empty()) return whole();
+    for (const auto& row : rows_)
+      if (row.every || row.named.names(module, layers)) return row.scheme;
     return std::nullopt;
-  }
-
-  [[nodiscard]] std::string module_name(std::string_view pattern) const {
-    std::string out(pattern);
-    if (const auto at = out.find("{}"); at != std::string::npos)
-      out.replace(at, 2, std::to_string(static_cast<int>(layers_ / 2)));
-    return out;
   }
 
   /// Bits of a weight for which there is no format; 0 where there is one, or none are stated.
@@ -162,6 +220,47 @@ class Quantization {
   }
 
  private:
+  /// A scheme and the modules that have it.
+  struct Row {
+    std::optional<Scheme> scheme;
+    NamedModules named;
+    bool every = false;
+  };
+
+  /// Modules with a scheme of their own, one by one (modelopt).
+  void read_layers() {
+    const auto list = json_.find("quantized_layers");
+    if (list == json_.end() || !list->is_object()) return;
+    std::map<std::string, Row> by_scheme;
+    for (const auto& [module, how] : list->items()) {
+      if (!how.is_object()) continue;
+      auto& row = by_scheme[json_ascii(how)];
+      if (!row.scheme) row.scheme = scheme_named(word(how, "quant_algo"));
+      if (row.scheme && row.scheme->block > 0 && number(how, "group_size", 0) > 0)
+        row.scheme->block = block_size(how.at("group_size"), "group_size");
+      row.named.add(module);
+    }
+    for (auto& [name, row] : by_scheme) rows_.push_back(std::move(row));
+  }
+  /// Groups of modules (compressed-tensors, and modelopt beside its list).
+  void read_groups() {
+    const auto groups = json_.find("config_groups");
+    if (!rows_.empty() || groups == json_.end() || !groups->is_object()) return;
+    for (const auto& [name, group] : groups->items()) {
+      if (!group.is_object()) continue;
+      Row row{scheme_of_group(group, word(json_, "format")), {}, false};
+      const auto targets = group.find("targets");
+      row.every = targets == group.end() || !targets->is_array();
+      for (const auto& t : row.every ? Json::array() : *targets) {
+        row.every = row.every || t == "Linear";
+        if (t.is_string()) row.named.add(t.get<std::string>());
+      }
+      rows_.push_back(std::move(row));
+    }
+    // Groups that name their modules go before one that is for all others.
+    std::stable_partition(rows_.begin(), rows_.end(), [](const Row& row) { return !row.every; });
+  }
+
   /// The one scheme of the whole file.
   [[nodiscard]] std::optional<Scheme> whole() const {
     const auto method = word(json_, "quant_method");
@@ -220,9 +319,34 @@ class Quantization {
   }
 
   const Json& json_;
-  double layers_;
-  std::vector<std::string> ignored_;
+  NamedModules ignored_;
+  std::vector<Row> rows_;
 };
+
+/// Layers of the main stack that have matrices of a group, and whether their experts lie beside a dense
+/// network rather than in its place.
+struct GroupLayers {
+  std::map<TensorGroup, double> of;
+  bool beside_dense = false;
+};
+
+GroupLayers layers_by_group(const Workload& workload) {
+  GroupLayers out;
+  const Stack* main = workload.main();
+  if (main == nullptr) return out;
+  for_each_place(*main, [&](const LayerPlace& p) {
+    const double times = p.run->times.value_or(1) * (p.layer == nullptr ? 1 : p.layer->times.value_or(1));
+    const auto& m = *p.mixer;
+    const auto& f = *p.feed_forward;
+    if (m.grouped || m.latent) out.of[TensorGroup::attention] += times;
+    if (m.linear || m.state_space || m.recurrent) out.of[TensorGroup::linear] += times;
+    if (f.dense) out.of[TensorGroup::dense] += times;
+    if (f.experts) out.of[TensorGroup::experts] += times;
+    if (f.experts && f.experts->shared > 0) out.of[TensorGroup::shared_experts] += times;
+    out.beside_dense = out.beside_dense || (f.dense && f.experts);
+  });
+  return out;
+}
 
 bool glob(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
@@ -264,18 +388,70 @@ bool names_module(std::string_view pattern, std::string_view module) {
       return false;
     }
   }
-  for (const std::string_view prefix :
-       {"model.language_model.", "language_model.model.", "model.", "backbone.", "language_model."})
-    if (pattern.starts_with(prefix)) {
-      pattern.remove_prefix(prefix.size());
-      break;
-    }
+  pattern = without_model(pattern);
   if (pattern.find('*') != std::string_view::npos)
     return glob(pattern, module) || glob(std::string(pattern) + ".*", module);
   // A whole name, or the beginning of a path.
   return module == pattern ||
          (module.starts_with(pattern) && module.size() > pattern.size() && module[pattern.size()] == '.');
 }
+
+namespace {
+
+/// Gives each group of tensors its scheme. @returns whether one but head, tower and draft has one
+bool put_schemes(Workload& workload, const Json& q, const Quantization& quantization) {
+  const bool experts_only = word(q, "quant_method") == "mxfp4";
+  const auto layers = layers_by_group(workload);
+  const auto depth = workload.main() == nullptr ? 1 : workload.main()->depth();
+  std::vector<TensorGroup> done;
+  const auto in_layers = [&](TensorGroup group) {
+    const auto found = layers.of.find(group);
+    return found == layers.of.end() ? depth : found->second;
+  };
+  const auto left_out = [&](const Module& module) {
+    return std::find(done.begin(), done.end(), module.group) != done.end() ||
+           (experts_only && module.group != TensorGroup::experts) ||
+           (layers.beside_dense && module.name == kInFeedForward);
+  };
+  bool any = false;
+  for (const auto& module : kModules) {
+    if (left_out(module)) continue;
+    const bool layered = module.name.starts_with("layers.");
+    const double count = layered ? in_layers(module.group) : 1;
+    const auto scheme = quantization.of(module.name, count);
+    // One spelling that is left out speaks for the group: the others are not in the file.
+    if (quantization.ignores(module.name, count))
+      done.push_back(module.group);
+    else if (scheme && layered)
+      any = true;
+  }
+  for (const auto& module : kModules) {
+    if (left_out(module)) continue;
+    const bool layered = module.name.starts_with("layers.");
+    const auto scheme = quantization.of(module.name, layered ? in_layers(module.group) : 1);
+    if (!scheme) continue;
+    // Heads, towers and drafts are quantized only where a file names them.
+    const bool named = q.contains("quantized_layers") || module.group == TensorGroup::draft;
+    if ((module.group == TensorGroup::head || module.group == TensorGroup::tower) && !named) continue;
+    workload.formats.push_back(stored(module.group, *scheme));
+    done.push_back(module.group);
+  }
+  return any;
+}
+
+/// The name of a file may state a format of which its text says nothing: older files of modelopt keep it
+/// beside them.
+void note_stated_format(const Workload& workload, Precision base, std::vector<std::string>& notes) {
+  const auto name = lower(workload.name);
+  const auto has = [&](std::string_view word) { return name.find(word) != std::string::npos; };
+  if (scheme_named(name) || has("awq") || has("gptq") || has("4bit") || has("8bit"))
+    notes.push_back(
+        fmt::format("the name '{}' states a format, and no quantization_config does: weights are taken "
+                    "as {}; put hf_quant_config.json beside config.json, or say --weight-format",
+                    workload.name, name_of(base)));
+}
+
+}  // namespace
 
 void read_formats(Workload& workload, const Json& config, const Json& text, const Json& beside,
                   const std::string& file, std::vector<std::string>& notes) {
@@ -298,42 +474,17 @@ void read_formats(Workload& workload, const Json& config, const Json& text, cons
         q == nullptr && found != beside.end() && found->is_object())
       q = &*found;
   if (q != nullptr) {
-    const Stack* main = workload.main();
-    const Quantization quantization(*q, main == nullptr ? 1 : main->depth());
+    const Quantization quantization(*q);
     if (const double bits = quantization.odd_bits(); bits > 0)
       notes.push_back(fmt::format("weights of {:g} bits are counted as int{}, the next larger format", bits,
                                   bits < 4 ? 4 : 8));
-    const bool experts_only = word(*q, "quant_method") == "mxfp4";
-    std::vector<TensorGroup> done;
-    bool any = false;
-    for (const auto& module : kModules) {
-      if (std::find(done.begin(), done.end(), module.group) != done.end()) continue;
-      if (experts_only && module.group != TensorGroup::experts) continue;
-      const auto name = quantization.module_name(module.name);
-      const auto scheme = quantization.of(name);
-      // One spelling that is left out speaks for the group: the others are not in the file.
-      if (quantization.ignores(name))
-        done.push_back(module.group);
-      else if (scheme && module.group != TensorGroup::head && module.group != TensorGroup::tower &&
-               module.group != TensorGroup::draft)
-        any = true;
-    }
-    for (const auto& module : kModules) {
-      if (std::find(done.begin(), done.end(), module.group) != done.end()) continue;
-      if (experts_only && module.group != TensorGroup::experts) continue;
-      const auto scheme = quantization.of(quantization.module_name(module.name));
-      if (!scheme) continue;
-      // Heads, towers and drafts are quantized only where a file names them.
-      const bool named = q->contains("quantized_layers") || module.group == TensorGroup::draft;
-      if ((module.group == TensorGroup::head || module.group == TensorGroup::tower) && !named) continue;
-      workload.formats.push_back(stored(module.group, *scheme));
-      done.push_back(module.group);
-    }
+    const bool any = put_schemes(workload, *q, quantization);
     if (!any)
       notes.push_back(fmt::format(
           "quantization_config is not understood (quant_method {}): weights are taken as {}",
           word(*q, "quant_method").empty() ? "not stated" : word(*q, "quant_method"), name_of(base)));
   }
+  if (q == nullptr) note_stated_format(workload, base, notes);
   if (word(config, "expert_dtype") == "fp4" || word(text, "expert_dtype") == "fp4") {
     std::erase_if(workload.formats, [](const StoredFormat& f) { return f.tensors == TensorGroup::experts; });
     workload.formats.push_back(stored(TensorGroup::experts, {Precision::fp4, 32, 1, 1}));

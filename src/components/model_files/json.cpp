@@ -44,10 +44,15 @@ std::string plain_json(std::string_view text, const std::string& file) {
 }
 
 /// Every number that is read passes here: none is so large or so small that what is computed of it overflows.
-void check_numbers(const Json& json, const std::string& path, const std::string& file) {
-  constexpr double kLeast = 1e-100, kMost = 1e100;
+/// A largest number of double precision (1e308) stands for "no limit", as Infinity does, and becomes null.
+void check_numbers(Json& json, const std::string& path, const std::string& file) {
+  constexpr double kLeast = 1e-100, kMost = 1e100, kUnlimited = 1e308;
   if (json.is_number()) {
     const double x = std::abs(json.get<double>());
+    if (x >= kUnlimited) {
+      json = nullptr;
+      return;
+    }
     if (x == 0 || (x >= kLeast && x <= kMost)) return;
     throw InputError("mlsysim.model_files.025", fmt::format("'{}' is out of range", path), path, shown(json),
                      fmt::format("0, or a number between {:g} and {:g}", kLeast, kMost),
@@ -58,7 +63,7 @@ void check_numbers(const Json& json, const std::string& path, const std::string&
       if (json[i].is_number() || json[i].is_structured())
         check_numbers(json[i], fmt::format("{}[{}]", path, i), file);
   } else if (json.is_object()) {
-    for (const auto& [key, inner] : json.items())
+    for (auto& [key, inner] : json.items())
       if (inner.is_number() || inner.is_structured())
         check_numbers(inner, path.empty() ? key : path + "." + key, file);
   }

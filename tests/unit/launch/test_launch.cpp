@@ -433,7 +433,7 @@ TEST_CASE("a version in a name is part of the name", "[launch]") {
         "Mistral_7B_Instruct_v0_2");
   for (const auto* name :
        {"mistralai/Mistral-7B-Instruct-v0.4", "mistralai/Mistral-7B-v0.5", "acme/opt-1.4b",
-        "acme/Qwen3-8B-2512", "Qwen/Qwen2.5-3B-Instruct-1M", "moonshotai/Kimi-K2-Thinking"})
+        "acme/Qwen3-8B-2512", "Qwen/Qwen2.5-3B-Instruct-1M", "moonshotai/Kimi-K2-Reasoner"})
     CHECK_THAT(refusal(std::string("vllm serve ") + name), Contains("launch.012"));
   struct Row {
     std::string name, entry;

@@ -195,3 +195,14 @@ TEST_CASE("the tower of Qwen2-VL is as wide as its patches", "[model_files]") {
   // 32 layers of two square halves of attention and two matrices, in 16 bits: 630 M weights.
   CHECK(tower_weights({.model = &read.workload}) / unit::GB == Approx(2 * 0.634).epsilon(0.02));
 }
+
+TEST_CASE("the largest number that there is limits nothing", "[model_files]") {
+  const auto with = [](const std::string& number) {
+    return R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+      "intermediate_size": 128, "vocab_size": 96, "torch_dtype": "bfloat16", "time_step_limit": [0.0, )" +
+           number + "]}";
+  };
+  for (const char* none : {"1e308", "1.7976931348623157e308", "Infinity"})
+    CHECK(read_config({with(none), "", ""}, "model").workload.stacks.size() == 1);
+  CHECK_THROWS_AS(read_config({with("1e200"), "", ""}, "model"), InputError);
+}

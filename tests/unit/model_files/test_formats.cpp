@@ -9,6 +9,7 @@
 #include <filesystem>
 
 using namespace mlsysim;
+using Catch::Matchers::Contains;
 
 namespace {
 
@@ -123,4 +124,63 @@ TEST_CASE("methods that keep their bits in sections of their own are read", "[mo
       Precision::fp8);
   CHECK(stored(R"({"quant_method": "gptq", "bits": 3, "group_size": 128})") == Precision::int4);
   CHECK(stored(R"({"quant_method": "vptq"})") == Precision::bf16);
+}
+
+TEST_CASE("a list speaks of the layers that have the matrices", "[model_files]") {
+  // Every fourth layer has attention: the one in the middle has none.
+  const auto hybrid = workload_of("nvidia--Qwen3.5-122B-A10B-NVFP4");
+  CHECK(format_of(hybrid, TensorGroup::attention) == nullptr);
+  CHECK(format_of(hybrid, TensorGroup::linear) == nullptr);
+  CHECK(format_of(hybrid, TensorGroup::shared_experts) == nullptr);
+  REQUIRE(format_of(hybrid, TensorGroup::experts) != nullptr);
+  CHECK(format_of(hybrid, TensorGroup::experts)->precision == Precision::fp4);
+  const auto mixed = workload_of("nvidia--Qwen3.6-27B-NVFP4");
+  REQUIRE(format_of(mixed, TensorGroup::attention) != nullptr);
+  CHECK(format_of(mixed, TensorGroup::attention)->precision == Precision::fp8);
+  CHECK(format_of(mixed, TensorGroup::dense)->precision == Precision::fp4);
+  // The experts of Gemma 4 lie beside a dense network, and the list leaves out that alone.
+  const auto beside = workload_of("nvidia--Gemma-4-26B-A4B-NVFP4");
+  CHECK(format_of(beside, TensorGroup::dense) == nullptr);
+  REQUIRE(format_of(beside, TensorGroup::experts) != nullptr);
+  CHECK(format_of(beside, TensorGroup::experts)->precision == Precision::fp4);
+  // Some layers that are left out do not speak for the others.
+  const auto some = workload_of("nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4");
+  CHECK(format_of(some, TensorGroup::attention) == nullptr);
+  REQUIRE(format_of(some, TensorGroup::linear) != nullptr);
+}
+
+TEST_CASE("modules with a scheme of their own are read one by one", "[model_files]") {
+  const auto m = read_config({R"({"model_type": "qwen3_moe", "hidden_size": 64, "num_hidden_layers": 4,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "intermediate_size": 128, "vocab_size": 96,
+    "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "torch_dtype": "bfloat16"})",
+                              R"({"quantization": {"quant_algo": "MIXED_PRECISION", "quantized_layers": {
+      "model.layers.0.self_attn.q_proj": {"quant_algo": "FP8"},
+      "model.layers.1.self_attn.q_proj": {"quant_algo": "FP8"},
+      "model.layers.2.self_attn.q_proj": {"quant_algo": "FP8"},
+      "model.layers.0.mlp.experts.0.gate_proj": {"quant_algo": "W4A16_NVFP4", "group_size": 16},
+      "model.layers.3.mlp.experts.7.gate_proj": {"quant_algo": "W4A16_NVFP4", "group_size": 16}}}})",
+                              ""},
+                             "mixed");
+  REQUIRE(format_of(m.workload, TensorGroup::attention) != nullptr);
+  CHECK(format_of(m.workload, TensorGroup::attention)->precision == Precision::fp8);
+  REQUIRE(format_of(m.workload, TensorGroup::experts) != nullptr);
+  CHECK(format_of(m.workload, TensorGroup::experts)->precision == Precision::fp4);
+  CHECK(*format_of(m.workload, TensorGroup::experts)->block == 16);
+  CHECK(format_of(m.workload, TensorGroup::head) == nullptr);
+}
+
+TEST_CASE("a format that the name alone states is said", "[model_files]") {
+  const auto notes_of = [](const std::string& name) {
+    std::string all;
+    for (const auto& note : read_config({R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,
+      "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 96, "torch_dtype": "bfloat16"})",
+                                         "", ""},
+                                        name)
+                                .notes)
+      all += note + "\n";
+    return all;
+  };
+  CHECK_THAT(notes_of("acme--Tiny-1B-NVFP4.json"), Contains("weights are taken as bf16"));
+  CHECK_THAT(notes_of("Tiny-1B-AWQ/config.json"), Contains("say --weight-format"));
+  CHECK_THAT(notes_of("acme--Tiny-1B-BF16.json"), !Contains("weights are taken"));
 }
