@@ -80,6 +80,15 @@ struct Start {
   std::size_t at, skip;
 };
 
+/// The place of the benchmark of trtllm-bench that runs an engine, behind options of all of them.
+std::size_t bench_of_trtllm(const Words& words, std::size_t i) {
+  const auto run =
+      std::find_if(words.begin() + static_cast<std::ptrdiff_t>(i), words.end(), [](const ShellWord& w) {
+        return one_of(w.text, {"throughput", "latency"});
+      });
+  return static_cast<std::size_t>(run - words.begin());
+}
+
 /// An engine that is the program at a place.
 std::optional<Start> engine_at(const Words& words, std::size_t i) {
   const auto program = base(word_at(words, i));
@@ -101,6 +110,8 @@ std::optional<Start> engine_at(const Words& words, std::size_t i) {
     return Start{LaunchFormat::llama_cpp, i, 1};
   if (program == "trtllm-serve")
     return Start{LaunchFormat::trtllm, i, word_at(words, i + 1) == "serve" ? 2U : 1U};
+  if (program == "trtllm-bench" && bench_of_trtllm(words, i) < words.size())
+    return Start{LaunchFormat::trtllm, i, 1};
   // DPO, GRPO and their like run several models in a step.
   if (program == "trl" && word_at(words, i + 1) == "sft") return Start{LaunchFormat::trainer, i, 2};
   if (one_of(program, {"axolotl", "llamafactory-cli"}) && word_at(words, i + 1) == "train")
@@ -226,6 +237,8 @@ std::optional<EngineCommand> engine_command(const Words& command, const ShellScr
                       {command.begin(), from(start->at)},
                       {from(start->at + start->skip), command.end()},
                       command[start->at].text};
+    if (base(out.program) == "trtllm-bench")
+      out.words.erase(out.words.begin() + static_cast<std::ptrdiff_t>(bench_of_trtllm(out.words, 0)));
     if (base(out.program) == "llama-bench")  // in its words these are numbers of tokens
       for (auto& word : out.words)
         for (const auto& [own, flag] : {std::pair("-p", "--n-prompt"), {"-n", "--n-gen"}})

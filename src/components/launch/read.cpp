@@ -438,7 +438,7 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
   const auto format = q.format ? q.format : launch_format(q.text, q.name);
   if (!format)
     throw InputError(detail::kNoLaunch.with({.found = detail::unread_program(q),
-                                             .hint = "--format names the engine of a file",
+                                             .hint = detail::what_instead(q),
                                              .where = {q.name}}));
   const auto& table = detail::flag_table(*format);
   Launch out{.format = *format, .version = table.version, .source = table.source};

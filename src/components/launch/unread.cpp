@@ -80,6 +80,19 @@ std::string unread_program(const LaunchQuestion& q) {
   return programs_of(script);
 }
 
+std::string what_instead(const LaunchQuestion& q) {
+  const auto has = [&](std::string_view words) { return q.text.find(words) != std::string::npos; };
+  if (has("ollama serve"))
+    return "the server names no model: give 'ollama run MODEL', with its OLLAMA_ variables in front";
+  if (has("text-embeddings-"))
+    return "mlsysim eval MODEL DEVICE --batch-size N --seq-len N has the pass of an encoder";
+  for (const std::string_view server : {"text-generation-", "lmdeploy", "mlx_lm", "mlc_llm", "nim"})
+    if (has(server))
+      return "mlsysim eval MODEL DEVICE --tp-size N --seq-len N --batch-size N predicts it for a generic "
+             "engine";
+  return "--format names the engine of a file";
+}
+
 void refuse_manifest(const Manifest& manifest, std::string_view name) {
   throw InputError(kNoLaunch.with(
       {.found = manifest.images.empty()

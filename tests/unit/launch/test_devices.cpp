@@ -187,7 +187,7 @@ TEST_CASE("commands that a scheduler or a terminal starts are read", "[launch]")
   CHECK(field(swap, "workload") == "Qwen3_8B");
   CHECK(swap.serving->context == 8192);
   // Names of programs that are not read.
-  CHECK(refusal("trtllm-bench --model x throughput").find("trtllm-bench") != std::string::npos);
+  CHECK(refusal("trtllm-bench --model x build").find("trtllm-bench") != std::string::npos);
   CHECK(refusal("python -m sglang.bench_serving --model x").find("sglang.bench_serving") !=
         std::string::npos);
 }

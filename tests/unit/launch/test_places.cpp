@@ -180,3 +180,22 @@ TEST_CASE("an image may be told its program, and llama.cpp takes longer requests
   CHECK(notes("-c 32768") == 1);
   CHECK(notes("-c 32768 -np 4") == 0);
 }
+
+TEST_CASE("trtllm-bench has its options on both sides of its benchmark", "[launch]") {
+  const auto bench = read(
+      "trtllm-bench --model nvidia/Llama-3.3-70B-Instruct-FP8 throughput --dataset d.txt --backend pytorch "
+      "--tp 4 "
+      "--max_batch_size 256 --max_num_tokens 8192 --kv_cache_free_gpu_mem_fraction 0.85 --concurrency 128");
+  CHECK(bench.format == LaunchFormat::trtllm);
+  CHECK(field(bench, "workload") == "Llama3_70B");
+  CHECK(field(bench, "tp_size") == "4");
+  CHECK(field(bench, "batch_size") == "128");
+  CHECK(field(bench, "memory_fraction") == "0.85");
+  for (const auto& f : bench.findings) CHECK(f.what.find("not in the table") == std::string::npos);
+}
+
+TEST_CASE("a server that is not read has a way out", "[launch]") {
+  CHECK_THAT(refusal("OLLAMA_CONTEXT_LENGTH=8192 ollama serve"), Contains("ollama run MODEL"));
+  CHECK_THAT(refusal("text-embeddings-router --model-id BAAI/bge-m3"), Contains("mlsysim eval"));
+  CHECK_THAT(refusal("lmdeploy serve api_server Qwen/Qwen3-8B --tp 2"), Contains("generic engine"));
+}
