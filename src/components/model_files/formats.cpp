@@ -53,13 +53,16 @@ constexpr std::array kModules{
 struct Scheme {
   Precision precision = Precision::bf16;
   double block = 0, block_rows = 0, scale_bytes = 0;
+  double bits = 0;  ///< of a weight with its scales, where no format has so many; 0: those of the format
 };
 
 StoredFormat stored(TensorGroup group, const Scheme& s) {
   StoredFormat f;
   f.tensors = group;
   f.precision = s.precision;
-  if (s.block > 0) {
+  if (s.bits > 0) {
+    f.bits = s.bits;
+  } else if (s.block > 0) {
     f.block = s.block;
     if (s.block_rows > 1) f.block_rows = s.block_rows;
     f.scale = s.scale_bytes * unit::B;
@@ -213,10 +216,15 @@ class Quantization {
     return std::nullopt;
   }
 
-  /// Bits of a weight for which there is no format; 0 where there is one, or none are stated.
-  [[nodiscard]] double odd_bits() const {
-    const double bits = stated_bits();
-    return bits > 0 && bits < 8 && bits != 4 ? bits : 0;
+  /// Whether the file is one of MLX, which quantizes embedding and head, too.
+  [[nodiscard]] bool of_mlx() const {
+    return word(json_, "quant_method").empty() && number(json_, "bits", 0) > 0 &&
+           number(json_, "group_size", 0) > 0;
+  }
+  /// The scheme of the head, where it has bits of its own (EXL2, EXL3).
+  [[nodiscard]] std::optional<Scheme> of_head() const {
+    if (const double bits = number(json_, "head_bits", 0); bits >= 1 && bits < 16) return narrow(bits);
+    return of_mlx() ? whole() : std::nullopt;
   }
 
  private:
@@ -306,8 +314,8 @@ class Quantization {
   /// is rounded again.
   [[nodiscard]] std::optional<Scheme> few_bits(double bits) const {
     if (!(bits >= 1 && bits <= 8)) return std::nullopt;
-    // Formats have 4 or 8 bits: others are held in the next larger one, with a note.
-    Scheme s{bits <= 4 ? Precision::int4 : Precision::int8, 0, 1, 2 + bits / 8};
+    if (const auto mode = scheme_named(word(json_, "mode")); of_mlx() && mode) return mode;
+    Scheme s{bits <= 4 ? Precision::int4 : Precision::int8, 0, 1, of_mlx() ? 4 : 2 + bits / 8};
     if (word(json_, "quant_method") != "bitsandbytes") {
       for (const char* key : {"group_size", "q_group_size"})
         if (number(parameters(), key, 0) > 0) s.block = block_size(parameters().at(key), key);
@@ -315,7 +323,12 @@ class Quantization {
       s.block = 64;
       s.scale_bytes = json_.value("bnb_4bit_use_double_quant", Json()) == true ? 1 : 4;
     }
+    if (bits != 4 && bits != 8) s.bits = bits + (s.block > 0 ? 8 * s.scale_bytes / s.block : 0);
     return s;
+  }
+  /// A number of bits, scales included.
+  static Scheme narrow(double bits) {
+    return {bits < 8 ? Precision::int4 : Precision::int8, 0, 0, 0, bits == 4 || bits == 8 ? 0 : bits};
   }
 
   const Json& json_;
@@ -436,6 +449,10 @@ bool put_schemes(Workload& workload, const Json& q, const Quantization& quantiza
     workload.formats.push_back(stored(module.group, *scheme));
     done.push_back(module.group);
   }
+  if (const auto head = quantization.of_head(); head && any)
+    workload.formats.push_back(stored(TensorGroup::head, *head));
+  if (const auto rows = quantization.of_head(); rows && any && quantization.of_mlx())
+    workload.formats.push_back(stored(TensorGroup::embedding, *rows));
   return any;
 }
 
@@ -475,9 +492,6 @@ void read_formats(Workload& workload, const Json& config, const Json& text, cons
       q = &*found;
   if (q != nullptr) {
     const Quantization quantization(*q);
-    if (const double bits = quantization.odd_bits(); bits > 0)
-      notes.push_back(fmt::format("weights of {:g} bits are counted as int{}, the next larger format", bits,
-                                  bits < 4 ? 4 : 8));
     const bool any = put_schemes(workload, *q, quantization);
     if (!any)
       notes.push_back(fmt::format(

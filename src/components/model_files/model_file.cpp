@@ -38,6 +38,18 @@ void hoist(Json& root, const char* section) {
       root[std::string(alias.key)] = *found;
 }
 
+/// Takes the sections of the part that understands and writes out of a model that also speaks (Qwen-Omni): it
+/// is what engines serve.
+void take_thinker(Json& root) {
+  const auto inner = root.find("thinker_config");
+  if (inner == root.end() || !inner->is_object()) return;
+  const Json own = *inner;
+  for (const auto& [key, value] : own.items())
+    if (!root.contains(key)) root[key] = value;
+  for (const char* part : {"thinker_config", "talker_config", "code2wav_config", "token2wav_config"})
+    root.erase(part);
+}
+
 /// Keys under which a multimodal file describes its text model.
 constexpr std::array<const char*, 4> kTextParts{"text_config", "llm_config", "language_config",
                                                 "text_model_config"};
@@ -429,6 +441,7 @@ ModelFile read_config(const ConfigTexts& texts, const std::string& name) {
   using namespace detail;
   Json root = parse_json(texts.config, name);
   hoist(root, "ffn_config");
+  take_thinker(root);
   const Json beside =
       texts.quantization.empty() ? Json() : parse_json(texts.quantization, name + " (hf_quant_config.json)");
   if (!root.contains("model_type") && !diffusers_class(root).empty()) return network_model(root, name);

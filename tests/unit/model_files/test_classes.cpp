@@ -236,3 +236,26 @@ TEST_CASE("The decoder alone of an encoder and decoder is refused", "[model_file
                                 "config.json"),
                     Catch::Matchers::Contains("mlsysim.model_files.012"));
 }
+
+TEST_CASE("Of a model that also speaks, the part that writes is read", "[model_files]") {
+  const auto m = read_config(
+      {.config =
+           R"({"architectures": ["Qwen3OmniMoeForConditionalGeneration"], "model_type": "qwen3_omni_moe",
+      "dtype": "bfloat16", "talker_config": {"hidden_size": 1024}, "thinker_config": {"model_type":
+      "qwen3_omni_moe_thinker", "text_config": {"model_type": "qwen3_omni_moe_text", "hidden_size": 2048,
+      "moe_intermediate_size": 768, "num_hidden_layers": 48, "num_attention_heads": 32, "num_key_value_heads": 4,
+      "head_dim": 128, "num_experts": 128, "num_experts_per_tok": 8, "vocab_size": 152064}}})"},
+      "Qwen3-Omni");
+  CHECK(m.entry.guess.empty());
+  REQUIRE(m.workload.main() != nullptr);
+  CHECK(m.workload.main()->depth() == 48);
+  CHECK(*m.workload.main()->hidden == 2048);
+  CHECK_FALSE(m.workload.main()->output.tied);
+}
+
+TEST_CASE("Classes with layers that are not read are refused by their names", "[model_files]") {
+  for (const char* type : {"recurrent_gemma", "rwkv7", "zamba2", "t5gemma"})
+    CHECK_THROWS_WITH(
+        read_config({.config = std::string(R"({"model_type": ")") + type + R"(", "hidden_size": 64})"}, "m"),
+        Catch::Matchers::Contains(std::string("a model of the class '") + type));
+}

@@ -184,3 +184,29 @@ TEST_CASE("a format that the name alone states is said", "[model_files]") {
   CHECK_THAT(notes_of("Tiny-1B-AWQ/config.json"), Contains("say --weight-format"));
   CHECK_THAT(notes_of("acme--Tiny-1B-BF16.json"), !Contains("weights are taken"));
 }
+
+TEST_CASE("bits of a weight for which there is no format are counted as they are", "[model_files]") {
+  const auto with = [](const std::string& quantization) {
+    return read_config({.config = R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,
+      "num_attention_heads": 4, "vocab_size": 100, "intermediate_size": 128, "quantization_config": )" +
+                                  quantization + "}"},
+                       "config.json")
+        .workload;
+  };
+  const auto exl = with(R"({"quant_method": "exl2", "bits": 4.65, "head_bits": 6})");
+  CHECK(*format_of(exl, TensorGroup::dense)->bits == 4.65);
+  CHECK(*format_of(exl, TensorGroup::head)->bits == 6);
+  const auto gptq = with(R"({"quant_method": "gptq", "bits": 3, "group_size": 128})");
+  CHECK(*format_of(gptq, TensorGroup::dense)->bits == Approx(3 + 19.0 / 128));
+  CHECK(format_of(gptq, TensorGroup::head) == nullptr);
+  // MLX has a scale and a shift of 16 bits each, for embedding and head too.
+  const auto mlx = with(R"({"group_size": 64, "bits": 4, "mode": "affine"})");
+  for (const auto group : {TensorGroup::dense, TensorGroup::head, TensorGroup::embedding}) {
+    REQUIRE(format_of(mlx, group) != nullptr);
+    CHECK(format_of(mlx, group)->precision == Precision::int4);
+    CHECK(*format_of(mlx, group)->scale / unit::B == 4);
+  }
+  CHECK(*format_of(with(R"({"group_size": 32, "bits": 4, "mode": "mxfp4"})"), TensorGroup::dense)->scale /
+            unit::B ==
+        1);
+}

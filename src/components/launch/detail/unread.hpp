@@ -21,7 +21,7 @@ inline constexpr Fault kNoLaunch{
 
 /// Describes the program that a text without a known launch starts, or what its file holds.
 [[nodiscard]] std::string unread_program(const LaunchQuestion& question);
-/// What to do with a launch that is not read.
+/// The advice for a launch that is not read.
 [[nodiscard]] std::string what_instead(const LaunchQuestion& q);
 /// Refuses a manifest that starts no engine that is read.
 [[noreturn]] void refuse_manifest(const Manifest& manifest, std::string_view name);
