@@ -118,6 +118,11 @@ class ManifestReader {
     if (names && machine.empty()) machine = value.text;
     constexpr std::string_view partition = "nvidia.com/mig-";
     if (key.starts_with(partition)) slice = key.substr(partition.size());
+    if (key == "requestGPUType" && value.text.starts_with(partition))  // of vLLM's chart
+      slice = value.text.substr(partition.size());
+    if (key == "leaderWorkerTemplate")  // a leader and its workers are the nodes of one job
+      if (const auto* size = value.find("size"); size != nullptr && number_of(size->text))
+        text += fmt::format("LWS_GROUP_SIZE={} ; ", quoted(size->text));
   }
 
   /// The nodes of a training job of Kubeflow: its replicas run the same command, and that of MPI starts it
@@ -420,13 +425,11 @@ std::optional<Manifest> read_yaml(std::string_view text, const std::string& name
       document += fmt::format("{}\n", line);
   }
   flush();
-  if (!reader.slice.empty() && reader.machine.empty())
-    reader.notes.push_back(fmt::format(
-        "a slice of a device is asked for, '{0}': --hardware 'A100 {0}' names one", reader.slice));
-  else if (!reader.slice.empty() && reader.machine.find(reader.slice) == std::string::npos)
+  if (!reader.slice.empty() && !reader.machine.empty() &&
+      reader.machine.find(reader.slice) == std::string::npos)
     reader.machine += " " + reader.slice;
-  return Manifest{std::string(kind), std::move(reader.text), std::move(reader.images),
-                  std::move(reader.notes), std::move(reader.machine)};
+  return Manifest{std::string(kind),       std::move(reader.text),    std::move(reader.images),
+                  std::move(reader.notes), std::move(reader.machine), std::move(reader.slice)};
 }
 
 }  // namespace
@@ -451,6 +454,7 @@ std::string quoted(std::string text) {
 std::optional<Manifest> read_manifest(std::string_view text, const std::string& name) {
   for (const std::string_view end : {".yaml", ".yml", ".json"})
     if (name.ends_with(end)) return read_yaml(text, name);
+  if (name.ends_with(".py")) return read_python(text);
   for (const auto read : {read_ollama, read_dockerfile, read_unit})
     if (auto manifest = read(text)) return manifest;
   return std::nullopt;

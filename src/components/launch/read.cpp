@@ -66,18 +66,22 @@ std::optional<LaunchFormat> script_format(std::string_view text, const std::stri
   return found;
 }
 
-/// The words of a command without its place among the machines of a job.
-std::vector<std::string> without_rank(const std::vector<detail::ShellWord>& words) {
+/// The words of a command without those that change no prediction: its place among the machines of a job, its
+/// address, its logs. The order of flags is none.
+std::vector<std::string> with_effect(const std::vector<detail::ShellWord>& words, LaunchFormat format) {
   std::vector<std::string> out;
+  const auto begins = [&](std::size_t i) { return i < words.size() && words[i].text.starts_with('-'); };
   for (std::size_t i = 0; i < words.size(); ++i) {
-    std::string flag = words[i].text.substr(0, words[i].text.find('='));
-    std::replace(flag.begin(), flag.end(), '_', '-');
-    const bool rank = flag == "--node-rank" || flag == "--machine-rank";
-    if (!rank)
-      out.push_back(words[i].text);
-    else if (flag.size() == words[i].text.size())
-      ++i;
+    const std::string flag = words[i].text.substr(0, words[i].text.find('='));
+    const auto* row =
+        begins(i) ? detail::flag_table(format).find(flag.substr(flag.find_first_not_of('-')), {}) : nullptr;
+    const bool rank = flag == "--node-rank" || flag == "--node_rank" || flag == "--machine_rank";
+    const bool idle = rank || (row != nullptr && row->sets.empty() && row->use == FlagUse::ignored);
+    std::string all = words[i].text;
+    while (begins(i) && i + 1 < words.size() && !begins(i + 1)) all += " " + words[++i].text;
+    if (!idle) out.push_back(std::move(all));
   }
+  std::sort(out.begin(), out.end());
   return out;
 }
 
@@ -88,7 +92,7 @@ detail::EngineCommand only_command(const detail::ShellScript& script, LaunchForm
   for (const auto& command : script.commands) {
     auto engine = detail::engine_command(command, script);
     if (!engine || engine->format != format) continue;
-    if (found && without_rank(found->words) == without_rank(engine->words))
+    if (found && with_effect(found->words, format) == with_effect(engine->words, format))
       continue;  // the same on the other nodes of a job
     if (found)
       throw InputError({.id = "mlsysim.launch.004",
@@ -322,7 +326,19 @@ void take_manifest(detail::Manifest manifest, const Zoo& zoo, LaunchQuestion& q,
   q.text = std::move(manifest.script);
   out.notes.push_back(fmt::format("the launch was read from {}", manifest.kind));
   out.notes.insert(out.notes.end(), manifest.notes.begin(), manifest.notes.end());
+  const bool named = q.fields.contains("hardware");
   take_named_machine(manifest.machine, zoo, q, out);
+  if (manifest.slice.empty() || (!named && !manifest.machine.empty())) return;
+  const auto* device = named ? zoo.find<HardwareNode>(q.fields["hardware"]) : nullptr;
+  if (device != nullptr && !device->partition_profiles.empty()) {
+    const auto slice = slice_called(zoo, fmt::format("{} {}", device->name, manifest.slice));
+    q.fields["hardware"] = slice->device.name;
+    out.notes.push_back(fmt::format("the launch asks for a slice of {}: {}, with {:.3g} GB", device->name,
+                                    slice->device.name, *slice->device.memory.capacity / unit::GB));
+  } else if (!named || q.fields["hardware"].find(manifest.slice) == std::string::npos) {
+    out.notes.push_back(fmt::format(
+        "a slice of a device is asked for, '{0}': --hardware 'A100 {0}' names one", manifest.slice));
+  }
 }
 
 /// Says which release stands in for one that nobody has described.
@@ -437,9 +453,8 @@ Launch read_launch(const LaunchQuestion& asked, const Zoo& zoo) {
                       .where = {.file = q.name}});
   const auto format = q.format ? q.format : launch_format(q.text, q.name);
   if (!format)
-    throw InputError(detail::kNoLaunch.with({.found = detail::unread_program(q),
-                                             .hint = detail::what_instead(q),
-                                             .where = {q.name}}));
+    throw InputError(detail::kNoLaunch.with(
+        {.found = detail::unread_program(q), .hint = detail::what_instead(q), .where = {q.name}}));
   const auto& table = detail::flag_table(*format);
   Launch out{.format = *format, .version = table.version, .source = table.source};
   detail::Settings settings(table, out.findings);

@@ -199,3 +199,47 @@ TEST_CASE("a server that is not read has a way out", "[launch]") {
   CHECK_THAT(refusal("text-embeddings-router --model-id BAAI/bge-m3"), Contains("mlsysim eval"));
   CHECK_THAT(refusal("lmdeploy serve api_server Qwen/Qwen3-8B --tp 2"), Contains("generic engine"));
 }
+
+TEST_CASE("a leader and its workers are one job", "[launch]") {
+  const auto launch = read(R"(apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+spec:
+  leaderWorkerTemplate:
+    size: 2
+    leaderTemplate:
+      spec:
+        containers:
+        - name: leader
+          image: lmsysorg/sglang:v0.5.3
+          command: [python3, -m, sglang.launch_server, --model-path, deepseek-ai/DeepSeek-R1, --tp, "16",
+                    --nnodes, $(LWS_GROUP_SIZE), --node-rank, $(LWS_WORKER_INDEX), --trust-remote-code, --host, 0.0.0.0]
+    workerTemplate:
+      spec:
+        containers:
+        - name: worker
+          image: lmsysorg/sglang:v0.5.3
+          command: [python3, -m, sglang.launch_server, --model-path, deepseek-ai/DeepSeek-R1, --tp, "16",
+                    --nnodes, $(LWS_GROUP_SIZE), --node-rank, $(LWS_WORKER_INDEX)]
+)",
+                           "lws.yaml");
+  CHECK(field(launch, "tp_size") == "16");
+  CHECK(field(launch, "accelerators") == "16");
+  // Two servers that differ are two.
+  CHECK_THAT(
+      refusal("vllm serve Qwen/Qwen3-8B --port 1\nvllm serve Qwen/Qwen3-8B --port 2 --max-model-len 4096\n"),
+      Contains("launch.004"));
+}
+
+TEST_CASE("vLLM's chart may ask for a part of a device", "[launch]") {
+  const auto launch = read(R"(servingEngineSpec:
+  modelSpec:
+  - name: llama
+    repository: vllm/vllm-openai
+    modelURL: meta-llama/Llama-3.1-8B-Instruct
+    requestGPU: 1
+    requestGPUType: nvidia.com/mig-3g.40gb
+    vllmConfig: {maxModelLen: 16384}
+)",
+                           "values.yaml");
+  CHECK(field(launch, "hardware").find("3g.40gb") != std::string::npos);
+}

@@ -15,6 +15,7 @@ struct Manifest {
   std::vector<std::string> images;
   std::vector<std::string> notes{};  ///< copies and choices that it states
   std::string machine{};  ///< the device that it asks for, as people write it; empty where it names none
+  std::string slice{};    ///< the profile of MIG that it asks for; empty where it asks for none
 };
 /// The manifest that a text is, or nothing: YAML by the name of its file, or a Modelfile, a Dockerfile or a
 /// unit of systemd. @throws InputError, ErrorList for a manifest that is no YAML
@@ -23,6 +24,9 @@ struct Manifest {
 /// The Modelfile of Ollama that a text is, or its `ollama run MODEL`, as a launch of llama.cpp, which runs
 /// it; or nothing.
 [[nodiscard]] std::optional<Manifest> read_ollama(std::string_view text);
+/// The launch that a script of Python makes by a call (`LLM(...)`, `TrainingArguments(...)`) or as a list of
+/// words; or nothing.
+[[nodiscard]] std::optional<Manifest> read_python(std::string_view text);
 /// One word in quotes, with `${NAME}` and `$(NAME)` left to be set. What a shell computes stays as it is.
 [[nodiscard]] std::string quoted(std::string text);
 
