@@ -48,6 +48,8 @@ MemoryQuestion question_of(const MemoryRequest& request, const Scenario& s) {
   q.weight_format = s.weight_format;
   q.kv_precision = s.kv_precision;
   q.context = request.context;
+  if (const auto most = s.workload->max_positions; most && q.context == UsualRequest::tokens)
+    q.context = std::min(q.context, *most);  // the usual request of `eval` is no longer, either
   q.expert_parallel = request.expert_parallel;
   q.requests =
       std::max(request.requests / std::max(1.0, request.expert_parallel), std::min(1.0, request.requests));
@@ -108,6 +110,11 @@ Answer memory(const MemoryRequest& request, const RenderOptions& options) {
   Answer out;
   if (q.engine == nullptr && (q.shares.fraction || q.shares.cache))
     out.diagnostics += "mlsysim: note: no effect without --engine: --memory-fraction, --kv-cache-memory\n";
+  if (const auto most = q.model->max_positions; most && request.context > *most)
+    out.diagnostics += fmt::format(
+        "mlsysim: note: '{}' takes at most {:g} tokens (max_positions): {}\n", q.model->name, *most,
+        q.context > *most ? fmt::format("{:g} are counted as if it took them", q.context)
+                          : "the account is of so many");
   for (const auto& note : built.warnings) out.diagnostics += fmt::format("mlsysim: note: {}\n", note);
   if (account.engine) {
     for (const auto& i : account.engine->held) add(i);

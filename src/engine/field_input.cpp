@@ -146,13 +146,18 @@ DynamicValue object(FieldReader& reader, const FieldInfo& field, std::string_vie
       }
     }
   const auto names = reader.zoo().names<T>();
+  auto hint = meant<T>(text, names);
+  if constexpr (std::is_same_v<T, Workload>) {
+    const auto* joint = hint.empty() ? "" : hint.ends_with('?') ? " Or " : ", or ";
+    hint += fmt::format("{}download its config.json or a GGUF file, and name that file", joint);
+  }
   throw LookupError(
       {.id = "mlsysim.engine.022",
        .message = fmt::format("there is no {} '{}'", ObjectType<T>::name, text),
        .key = field.name,
        .found = fmt::format("'{}'", text),
        .expected = fmt::format("the name of an entry ({}), or a YAML file", ObjectType<T>::name),
-       .hint = meant<T>(text, names),
+       .hint = std::move(hint),
        .where = where});
 }
 

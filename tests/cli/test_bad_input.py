@@ -72,6 +72,7 @@ def test_a_folder_of_a_model_is_a_path(refused, tmp_path, monkeypatch):
     (tmp_path / "mine" / "config.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
     refused("eval", "mine", "H100", parts=["there is no workload 'mine'", "write ./mine"])
+    refused("eval", "acme/nothing-7b", "H100", parts=["there is no workload 'acme/nothing-7b'", "download its config.json"])
     refused("eval", "Llama3_8B", "mine", parts=["there is no hardware 'mine'"])
 
 

@@ -294,6 +294,13 @@ def test_the_citation_is_that_of_the_file(run):
         assert commit and date and date[1] <= head[1]  # the program may be of an earlier commit
 
 
+def test_memory_of_a_model_with_few_positions(run):
+    short = run("memory", "whisper_large_v3", "L4")
+    assert "1 request of 448 tokens" in short.out and "at most 448 tokens" in short.err
+    beyond = run("memory", "GPT2_Large", "L4", "--context", "3000")
+    assert "1 request of 3000 tokens" in beyond.out and "3000 are counted as if it took them" in beyond.err
+
+
 def test_options_have_the_names_of_engines(run):
     ours = run("eval", "Llama3_8B", "H100", "--accelerators", "2", "--tp-size", "2", "--seq-len", "512", "--output-tokens", "64", "-o", "json")
     theirs = run("eval", "Llama3_8B", "H100", "--gpus", "2", "--tensor-parallel-size", "2", "--isl", "512", "--osl", "64", "-o", "json")
