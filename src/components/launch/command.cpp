@@ -112,6 +112,7 @@ std::optional<Start> engine_at(const Words& words, std::size_t i) {
     return Start{LaunchFormat::trtllm, i, word_at(words, i + 1) == "serve" ? 2U : 1U};
   if (program == "trtllm-bench" && bench_of_trtllm(words, i) < words.size())
     return Start{LaunchFormat::trtllm, i, 1};
+  if (program == "trl" && word_at(words, i + 1) == "vllm-serve") return Start{LaunchFormat::vllm, i, 2};
   // DPO, GRPO and their like run several models in a step.
   if (program == "trl" && word_at(words, i + 1) == "sft") return Start{LaunchFormat::trainer, i, 2};
   if (one_of(program, {"axolotl", "llamafactory-cli"}) && word_at(words, i + 1) == "train")

@@ -194,6 +194,14 @@ TEST_CASE("trtllm-bench has its options on both sides of its benchmark", "[launc
   for (const auto& f : bench.findings) CHECK(f.what.find("not in the table") == std::string::npos);
 }
 
+TEST_CASE("TRL starts a server of vLLM for its trainers", "[launch]") {
+  const auto launch =
+      read("trl vllm-serve --model Qwen/Qwen2.5-7B --tensor_parallel_size 2 --max_model_len 4096");
+  CHECK(launch.format == LaunchFormat::vllm);
+  CHECK(field(launch, "tp_size") == "2");
+  CHECK(launch.serving->context == 4096);
+}
+
 TEST_CASE("a server that is not read has a way out", "[launch]") {
   CHECK_THAT(refusal("OLLAMA_CONTEXT_LENGTH=8192 ollama serve"), Contains("ollama run MODEL"));
   CHECK_THAT(refusal("text-embeddings-router --model-id BAAI/bge-m3"), Contains("mlsysim eval"));
