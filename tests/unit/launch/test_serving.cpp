@@ -83,6 +83,14 @@ TEST_CASE("the bytes of a cache are in the plan", "[launch]") {
   CHECK_FALSE(SystemEvaluator::evaluate(large.build(standard_zoo()).scenario).passed_all());
 }
 
+TEST_CASE("flags in the forms in which the logs of vLLM give them", "[launch]") {
+  CHECK(field(read("vllm serve Qwen/Qwen3-8B --kv-cache-memory=4294967296"), "kv_cache_memory") ==
+        field(read("vllm serve Qwen/Qwen3-8B --kv-cache-memory-bytes 4294967296"), "kv_cache_memory"));
+  CHECK(field(read("vllm serve Qwen/Qwen3-8B -O0"), "execution") == "eager");
+  for (const auto& f : read("vllm serve Qwen/Qwen3-8B -O3").findings)
+    CHECK(f.what.find("not in the table") == std::string::npos);
+}
+
 TEST_CASE("a server that sees fewer devices than it has ranks is refused", "[launch]") {
   const std::string serve = "vllm serve meta-llama/Llama-3.3-70B-Instruct --max-model-len 8192 -tp 4";
   CHECK_THAT(refusal("CUDA_VISIBLE_DEVICES=0,1 " + serve), Contains("mlsysim.launch.015"));

@@ -151,3 +151,15 @@ TEST_CASE("convolutional networks and PaLM have the weights that their papers st
     CHECK(counted == Approx(published).epsilon(w.stacks.empty() ? 1e-12 : 2e-3));
   }
 }
+
+TEST_CASE("both sizes of DeepSeek-V4 are stored alike", "[model_files]") {
+  const auto format = [](const char* model, TensorGroup group) {
+    for (const auto& f : standard_zoo().at<Workload>(model).formats)
+      if (f.tensors == group) return f.precision;
+    return Precision::fp32;
+  };
+  for (const auto group : {TensorGroup::attention, TensorGroup::shared_experts, TensorGroup::experts}) {
+    CHECK(format("DeepSeek_V4_Pro", group) == format("DeepSeek_V4_Flash", group));
+    CHECK(format("DeepSeek_V4_Pro", group) != Precision::fp32);
+  }
+}
