@@ -315,7 +315,7 @@ class Quantization {
   [[nodiscard]] std::optional<Scheme> few_bits(double bits) const {
     if (!(bits >= 1 && bits <= 8)) return std::nullopt;
     if (const auto mode = scheme_named(word(json_, "mode")); of_mlx() && mode) return mode;
-    Scheme s{bits <= 4 ? Precision::int4 : Precision::int8, 0, 1, of_mlx() ? 4 : 2 + bits / 8};
+    Scheme s{bits < 8 ? Precision::int4 : Precision::int8, 0, 1, of_mlx() ? 4 : 2 + bits / 8};
     if (word(json_, "quant_method") != "bitsandbytes") {
       for (const char* key : {"group_size", "q_group_size"})
         if (number(parameters(), key, 0) > 0) s.block = block_size(parameters().at(key), key);

@@ -195,6 +195,7 @@ TEST_CASE("bits of a weight for which there is no format are counted as they are
   };
   const auto exl = with(R"({"quant_method": "exl2", "bits": 4.65, "head_bits": 6})");
   CHECK(*format_of(exl, TensorGroup::dense)->bits == 4.65);
+  CHECK(format_of(exl, TensorGroup::dense)->precision == Precision::int4);  // products run in 16 bits
   CHECK(*format_of(exl, TensorGroup::head)->bits == 6);
   const auto gptq = with(R"({"quant_method": "gptq", "bits": 3, "group_size": 128})");
   CHECK(*format_of(gptq, TensorGroup::dense)->bits == Approx(3 + 19.0 / 128));
