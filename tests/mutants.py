@@ -13,6 +13,7 @@ became of each change, and a run that was stopped goes on from there.
 import argparse
 import functools
 import json
+import math
 import os
 import pathlib
 import random
@@ -36,7 +37,7 @@ ROOMS = {
 SOURCES = ["src/timing/views/*.cpp", "src/timing/textbook/*.cpp", "src/timing/*.cpp", "src/timing/operators/operators_[!r]*.cpp", "src/estimate/[!p]*.cpp"]
 PROGRAMS = ("lowering", "specs", "resolvers", "engine")
 # The programs that see most of a room: they are linked and run first, and one that fails is enough.
-FIRST = {"lowering": ("lowering",), "specs": ("specs",), "timing": ("resolvers", "lowering"), "estimate": ("resolvers", "engine"), "engine": ("engine", "resolvers")}
+FIRST = {"lowering": ("lowering",), "specs": ("specs",), "timing": ("lowering", "resolvers"), "estimate": ("resolvers", "engine"), "engine": ("engine", "resolvers")}
 # What is looked for, and what stands there instead.
 SWAPS = [(r"(?<=[\w)\]}]) \+ (?=[\w(])", " - "), (r"(?<=[\w)\]}]) - (?=[\w(])", " + "), (r"(?<=[\w)\]}]) \* (?=[\w(])", " / "), (r"(?<=[\w)\]}]) / (?=[\w(])", " * "),
          (r"(?<=[\w)\]]) < (?=[\w(])", " <= "), (r"(?<=[\w)\]]) <= (?=[\w(])", " < "), (r"(?<=[\w)\]]) > (?=[\w(])", " >= "), (r"(?<=[\w)\]]) >= (?=[\w(])", " > "),
@@ -144,7 +145,7 @@ def at_most(seconds):
 
 class Bench:
     def __init__(self, toolchain, folder):
-        self.tools, self.folder = json.loads(toolchain.read_text()), folder
+        self.tools, self.folder, self.said = json.loads(toolchain.read_text()), folder, ""
         self.flags = ["-O0", "-std=c++20", "-ffp-contract=off", "-DFMT_SHARED", "-w", f"-I{folder}/include", f"-I{folder}/src", f"-I{ROOT}/include", f"-I{ROOT}/src", f"-I{ROOT}/tests",
                       f'-DMLSYSIM_SOURCE_DIR="{ROOT}"', f'-DMLSYSIM_BINARY_DIR="{self.tools["binary_dir"]}"']
         self.main, self.tests = folder / "main.o", pathlib.Path(self.tools["binary_dir"]) / "tests/unit/CMakeFiles"
@@ -156,7 +157,9 @@ class Bench:
 
     def compile(self, source, to, more=()):
         # Without ccache: no change is seen twice.
-        return subprocess.run([self.tools["compiler"], *self.flags, *more, "-c", source, "-o", to], capture_output=True, preexec_fn=at_most(600)).returncode == 0
+        ran = subprocess.run([self.tools["compiler"], *self.flags, *more, "-c", source, "-o", to], capture_output=True, text=True, preexec_fn=at_most(600))
+        self.said = ran.stderr
+        return ran.returncode == 0
 
     def passes(self, test):
         """True, False, or None where it does not compile."""
@@ -212,6 +215,21 @@ class Bench:
             copy.unlink()
 
 
+def wilson(hits, of, z=1.96):
+    """The interval of 95 % of a share."""
+    middle, half = hits + z * z / 2, z * math.sqrt(hits * (of - hits) / of + z * z / 4)
+    return (middle - half) / (of + z * z), (middle + half) / (of + z * z)
+
+
+def share_of(counts):
+    """How many of the changes that compile were killed, in words."""
+    seen = counts["killed"] + counts["survived"]
+    if not seen:
+        return "none compiled"
+    low, high = wilson(counts["killed"], seen)
+    return f"{counts['killed']} of {seen} that compile killed: {100 * counts['killed'] / seen:.0f} %, 95 % interval {100 * low:.0f} to {100 * high:.0f} %"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("toolchain", type=pathlib.Path)
@@ -251,8 +269,9 @@ def main():
             else:
                 text = "\n".join(lines)
                 for test in tests[path]:
-                    if test not in unchanged and not (bench.program_passes(test, []) if path in linked else bench.passes(test)):
-                        sys.exit(f"{test} does not pass without a change")
+                    passed = test in unchanged or (bench.program_passes(test, []) if path in linked else bench.passes(test))
+                    if not passed:
+                        sys.exit(f"{test} does not {'compile' if passed is None else 'pass'} without a change\n{bench.said[:2000] if passed is None else ''}")
                     unchanged.add(test)
                 fate = bench.fate_of_source(text, path) if path in linked else bench.fate_of(text, path, tests[path])
                 if options.state:
@@ -262,11 +281,13 @@ def main():
             if fate == "survived":
                 survivors.append(said)
                 print(said, flush=True)
+            if sum(counts.values()) % 10 == 0:  # a run that is stopped has said its share so far
+                print(f"{sum(counts.values())} tried: {share_of(counts)}", flush=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     seen = counts["killed"] + counts["survived"]
     share = counts["killed"] / seen if seen else 1.0
-    print(f"{sum(counts.values())} of {len(every)} changes: {counts['refused']} refused by the compiler, {counts['killed']} killed, {counts['survived']} survived, {counts['same']} the same law; "
-          f"{100 * share:.0f} % of those that compile are killed; {used.ru_utime + used.ru_stime:.0f} s; no direct test: {', '.join(untested) or 'none'}")
+    print(f"{sum(counts.values())} of {len(every)} changes: {counts['refused']} refused by the compiler, {counts['same']} the same law, {share_of(counts)}; "
+          f"{used.ru_utime + used.ru_stime:.0f} s; no direct test: {', '.join(untested) or 'none'}")
     if options.out:
         options.out.write_text(json.dumps({**counts, "of": len(every), "share": share, "survivors": survivors, "untested": untested}, indent=1) + "\n")
     return 0 if share >= 0.9 else 1

@@ -2,6 +2,8 @@
 
 #include <support/catch.hpp>
 
+#include <mlsysim/reflect/describe.hpp>
+#include <mlsysim/reflect/member.hpp>
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/timing/fill.hpp>
 #include <mlsysim/timing/views.hpp>

@@ -3,6 +3,7 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/lowering/attention.hpp>
+#include <mlsysim/lowering/lower.hpp>
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/timing/pass_cost.hpp>
