@@ -5,6 +5,8 @@
 #include <mlsysim/units/unit.hpp>
 
 #include <array>
+#include <string_view>
+#include <vector>
 
 using namespace mlsysim;
 
@@ -39,6 +41,14 @@ std::array<Sums, 3> stages_of(const DiffusionNetwork& network, const DiffusionTa
   list_denoiser(network, task, stages[1]);
   list_decoder(network, task, stages[2]);
   return {sums_of(stages[0]), sums_of(stages[1]), sums_of(stages[2])};
+}
+
+/// The operators of a stage that have this name, in order.
+std::vector<Op<>> named(const DiffusionStage& stage, std::string_view name) {
+  std::vector<Op<>> found;
+  for (const auto& op : stage.ops.span())
+    if (op.name == name) found.push_back(op);
+  return found;
 }
 
 /// A U-Net as Stable Diffusion 1.5 has it.
@@ -167,4 +177,46 @@ TEST_CASE("lowering: the work of a denoiser is that of its matrices and pairs of
   CHECK(4 * four.work == Approx(one.work).epsilon(0.001));
   CHECK(one.messages == 0);
   CHECK(four.messages > 0);
+}
+
+TEST_CASE("lowering: a decoder of videos works over three frames, by hand", "[lowering]") {
+  // Four frames, two of each latent frame: ceil(3 / 2 + 1) = 3 latent frames of 8 x 8. The finest of four
+  // levels is 2 wide, the coarsest 8.
+  const DiffusionNetwork d{.height = 64,
+                           .frames = 4,
+                           .decoder_width = 2,
+                           .decoder_blocks = 0,
+                           .latent_channels = 5,
+                           .frame_scale = 2};
+  DiffusionStage stage;
+  set_storage(stage.plan, inference_storage(Precision::bf16, std::nullopt));
+  list_decoder(d, {.outputs = 7}, stage);
+  const auto made = named(stage, "convolution");
+  CHECK(made.front().m == 7 * 3 * 8 * 8);
+  CHECK(made.front().n == 8);
+  CHECK(made.front().k == 5 * 3 * 3 * 3);
+  // Every level doubles both sides; the frames become four and no more.
+  CHECK(made.back().m == Approx(7 * 4 * 64 * 64).epsilon(1e-12));
+  CHECK(made.back().n == 3);
+  CHECK(made.back().k == 2 * 3 * 3 * 3);
+  CHECK(named(stage, "attention").empty());  // decoders of images attend to all pixels once
+}
+
+TEST_CASE("lowering: ranks of a ring alone trade no heads, by hand", "[lowering]") {
+  DiffusionNetwork d{.height = 64, .layers = 3, .hidden = 64, .heads = 2, .width = 256, .text_tokens = 4};
+  DiffusionStage stage;
+  set_storage(stage.plan, inference_storage(Precision::bf16, std::nullopt));
+  list_denoiser(d, {.outputs = 1, .devices = 2, .ring = 2}, stage);
+  CHECK(named(stage, "head_copy").empty());
+  CHECK(named(stage, "head_exchange").empty());
+  // 4 x 4 patches and four tokens of text: each rank sends the keys and values of ten, 2 B a value.
+  REQUIRE(named(stage, "ring_exchange").size() == 1);
+  CHECK(named(stage, "ring_exchange")[0].message.base() == 2 * 2 * 10 * 64);
+  CHECK(named(stage, "ring_exchange")[0].count == 3);
+  DiffusionStage other;
+  set_storage(other.plan, inference_storage(Precision::bf16, std::nullopt));
+  list_denoiser(d, {.outputs = 1, .devices = 2, .ulysses = 2}, other);
+  CHECK(named(other, "ring_merge").empty());
+  CHECK(named(other, "ring_exchange").empty());
+  CHECK(named(other, "head_exchange").size() == 1);
 }

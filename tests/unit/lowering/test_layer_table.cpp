@@ -108,6 +108,16 @@ TEST_CASE("a pattern costs by its period, not by its depth", "[lowering]") {
   CHECK(a.totals.block_again == b.totals.block_again);
 }
 
+TEST_CASE("the key of a stack says where each kind of layer stands", "[lowering]") {
+  Stack stack = plain(1);
+  const Layer window{.reach = Reach{.window = 32}};
+  stack.layers = {{.times = 2}, {.times = 1, .pattern = {window, Layer{}}}};
+  // Attention over everything, by the first run and by the second layer of the second run; then the window.
+  // All three have one feed-forward. A run counts 65,536, a layer of a pattern 1 and its place in it.
+  CHECK(kinds_of_places(stack) ==
+        std::vector<std::size_t>{2, 0, 65536 + 2, 1, 65536 + 1, 3, 0, 65536 + 1, 65536 + 2});
+}
+
 TEST_CASE("eighty layers of eighty kinds lower", "[lowering]") {
   Stack stack = plain(1);
   stack.layers.clear();

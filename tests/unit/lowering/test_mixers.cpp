@@ -187,6 +187,11 @@ TEST_CASE("an index chooses what attention reads", "[lowering]") {
   mix(small, grouped(), reach);
   CHECK(small["index_scores"].state.base() == Approx(6 * 20 * 8));
   check(small["index_key"], product(60, 4 * 8 + 5, 96, 1, 9 * 8));
+  reach.index_block = 2;  // the fewest of several tokens
+  Bench pair(Phase::prefill);
+  mix(pair, grouped(), reach);
+  CHECK(pair["index_choice"].searched == 0);
+  CHECK(pair["index_preparation"].count == 0);
   reach.index_block =
       1;  // entries of one token: each of 60 rows is searched, three kernels prepare the scores
   Bench single(Phase::prefill);
