@@ -48,6 +48,10 @@ OTHER = re.compile(r"^\s*(//|#|template|namespace|using|static_assert|struct|cla
 SAME = [
     ("std::size_t place = 0;", "", "every view of a stack comes from stack_view, which sets its place"),
     ("const T small = clamp(x, T(-1e-5), T(1e-5));", "1e-5", "what it keeps small is read where |x| < 1e-5 alone"),
+    ("if (m.cross) add_mixer(", "0.0", "how many layers a mixer has is set once all are found"),
+    *((start, "0.0", "how many layers a mixer has is set once all are found") for start in ("if (m.linear) return {", "if (m.state_space) return {", "if (m.latent) return {",
+                                                                                             "if (is_compressed(*m.grouped)) return {", "return {grouped(*m.grouped), reach(r)")),
+    ("const FeedForwardView<> made{view(), 0.0};", "", "of this view its rule alone is read"),
     ("return {.touched = in.experts * (1.0 - pow(max(T(1.0 - share), T(1e-300)), in.tokens)),", "1e-300", "beside 1 every power of a base next to 0 is 0"),
 ]
 

@@ -285,6 +285,57 @@ TEST_CASE("what lies in host memory comes and goes, by hand", "[lowering]") {
   CHECK(prefill["weight_fetch"].message.base() == 3 * 3600 * 0.25);
 }
 
+TEST_CASE("weights are updated on the host where their states lie, by hand", "[lowering]") {
+  for (const int stage : {0, 2}) {
+    Sharded b(stage);
+    b.structure.offloads = b.structure.host_computes = true;
+    b.plan.offload_states = 0.1;
+    b.plan.host_bandwidth = 23 * u::B / u::s;
+    shard(b);
+    // A tenth of 600 trained weights, of which each of 24 ranks has its part from stage 1 on.
+    const double mine = stage == 0 ? 600 : 25;
+    CAPTURE(stage);
+    CHECK(found(b.ops, "optimizer", Pass::update).memory_bytes.base() == Approx(32 * 0.9 * mine));
+    const auto& store = found(b.ops, "gradient_store", stage == 0 ? Pass::update : Pass::backward);
+    CHECK(store.message.base() == Approx(7 * 0.1 * mine));
+    // A gradient of 4 B and a weight of 3 B, states of 11 B there and back.
+    const auto& update = found(b.ops, "host_update", Pass::update);
+    CHECK(update.message.base() == Approx((4 + 2 * 11 + 3) * 0.1 * mine));
+    CHECK((update.count == 1 && update.host_bandwidth.base() == 23));
+    CHECK(found(b.ops, "weight_return", Pass::update).message.base() == Approx(3 * 0.1 * mine));
+    CHECK(count(b.ops, "state_transfer", Pass::update) == 0);
+  }
+}
+
+TEST_CASE("the host multiplies what lies in its memory in passes of few rows, by hand", "[lowering]") {
+  for (const double rows : {6.0, 5.0}) {
+    Bench b(Phase::decode);  // a token of each of six sequences
+    b.structure.offloads = b.structure.host_computes = true;
+    b.plan.offload_weights = 0.25, b.plan.offload_experts = 0.5;
+    b.plan.host_rows = rows;
+    b.plan.host_bandwidth = 23 * u::B / u::s;
+    (void)made(b.ops, OpKind::matmul, "dense", part::none);
+    (void)made(b.ops, OpKind::matmul, "routed", part::routed);
+    made(b.ops, OpKind::matmul, "head", part::none).place = StageScope::last;
+    (void)made(b.ops, OpKind::collective, "join", part::none);
+    (void)made(b.ops, OpKind::matmul, "later", part::none);
+    detail::compute_layers_on_host(b.plan, b.ops, 4);
+    // The host has a quarter of the dense weights, and of the experts' that and half of what is left.
+    const double works = rows == 6 ? 1 : 0;
+    CHECK(b["dense"].count == 4 * (1 - 0.25 * works));
+    CHECK(b["routed"].count == 4 * (1 - 0.625 * works));
+    for (const char* name : {"head", "join", "later"}) CHECK(b[name].count == 4);
+    CHECK(b["host_layers"].message.base() == 600 * 4 * (0.25 + 0.625) * works);
+    CHECK((b["host_layers"].count == 1 && b["host_layers"].host_bandwidth.base() == 23));
+    // What the host does not multiply crosses the link.
+    Bench link(Phase::decode);
+    link.structure = b.structure, link.plan = b.plan;
+    shard(link);
+    CHECK(link["weight_fetch"].message.base() == 3 * (1200 * 0.25 + 2400 * 0.625));
+    CHECK(link["weight_fetch"].count == 1 - works);
+  }
+}
+
 TEST_CASE("the memory of a device in training, by hand", "[lowering]") {
   Device<> device;
   device.conventions.memory_fragmentation = 0.1;

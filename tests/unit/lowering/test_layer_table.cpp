@@ -108,6 +108,20 @@ TEST_CASE("a pattern costs by its period, not by its depth", "[lowering]") {
   CHECK(a.totals.block_again == b.totals.block_again);
 }
 
+TEST_CASE("kinds stand in the order of their rules, wherever their layers are", "[lowering]") {
+  Stack stack = plain(1);
+  const Layer first{.reach = Reach{.window = 32},
+                    .feed_forward = FeedForward{.experts = Experts{.count = 4, .top_k = 2, .width = 32}}};
+  stack.layers = {{.times = 1, .pattern = {first, Layer{}}}};
+  const auto made = stack_view<double>(stack, 0);
+  REQUIRE((made->mixers.size() == 2 && made->feed_forwards.size() == 2));
+  // Attention over everything before a window, a dense feed-forward before experts.
+  CHECK_FALSE(made->mixers[0].reach.windowed);
+  CHECK(made->mixers[1].reach.windowed);
+  CHECK(std::holds_alternative<DenseView<>>(made->feed_forwards[0].rule));
+  CHECK(std::holds_alternative<ExpertsView<>>(made->feed_forwards[1].rule));
+}
+
 TEST_CASE("the key of a stack says where each kind of layer stands", "[lowering]") {
   Stack stack = plain(1);
   const Layer window{.reach = Reach{.window = 32}};

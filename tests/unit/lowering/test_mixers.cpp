@@ -354,6 +354,21 @@ TEST_CASE("compressed attention: a window, and blocks of the past of which some 
   CHECK(all["compressed_attention"].saved_bytes.base() == 2 * 60 * (4 + 1) * 16);
 }
 
+TEST_CASE("inputs of compressed attention are cast to the format of narrower weights, by hand",
+          "[lowering]") {
+  CompressedView<> h;
+  h.heads = 8, h.width = 16, h.q_rank = 20, h.output_rank = 8, h.output_groups = 2;
+  Bench b(Phase::prefill);
+  b.plan.weight_bytes = 1 * u::B / u::param;
+  mix(b, h, window(16));
+  // What enters the projections down and up, the groups of outputs and their sum: 2 B a value are read, 1 B
+  // is written. Heads and groups of outputs are divided by two.
+  std::vector<double> bytes;
+  for (const auto& op : b.ops)
+    if (op.name == "quantisation") bytes.push_back(op.memory_bytes.base());
+  CHECK(bytes == std::vector<double>{3 * 60 * 96, 3 * 60 * 20, 3 * 60 * 4 * 16, 3 * 60 * 2 * 8 / 2});
+}
+
 TEST_CASE("linear attention with a state, by hand", "[lowering]") {
   LinearView<> h;
   h.key_heads = 4, h.value_heads = 8, h.key_dim = 6, h.value_dim = 5, h.conv_width = 4;
