@@ -7,7 +7,7 @@ or function of it, compiled anew at -O0 and linked with the libraries of the bui
 compiled anew are the sources of SOURCES that read the file; they stand before the libraries, whose own copy is then not taken, and the test
 programs of the build are linked again. What the compiler refuses (most wrong products: dimensions are types) is counted on its own.
 Code that the libraries have inlined elsewhere does not see a change here, so the share that is killed is a lower bound. Limits are of the processor's time, so that a busy machine changes no fate; --state keeps what
-became of each change, and a run that was stopped goes on from there.
+became of each change, and that the tests pass without one, and a run that was stopped goes on from there.
 """
 
 import argparse
@@ -256,6 +256,12 @@ def main():
     chosen = random.Random(options.seed).sample(every, min(options.sample, len(every))) if options.sample else every
     counts, survivors, unchanged = {"refused": 0, "killed": 0, "survived": 0, "same": 0}, [], set()
     tried = dict(json.loads(line) for line in options.state.read_text().splitlines()) if options.state and options.state.exists() else {}
+
+    def keep(said, fate):
+        if options.state:
+            with options.state.open("a") as file:
+                file.write(json.dumps([said, fate]) + "\n")
+
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         bench = Bench(options.toolchain, folder)
@@ -273,14 +279,15 @@ def main():
             else:
                 text = "\n".join(lines)
                 for test in tests[path]:
-                    passed = test in unchanged or (bench.program_passes(test, []) if path in linked else bench.passes(test))
+                    baseline = f"{test.relative_to(ROOT) if isinstance(test, pathlib.Path) else test}: no change"
+                    passed = test in unchanged or baseline in tried or (bench.program_passes(test, []) if path in linked else bench.passes(test))
                     if not passed:
                         sys.exit(f"{test} does not {'compile' if passed is None else 'pass'} without a change\n{bench.said[:2000] if passed is None else ''}")
+                    if test not in unchanged and baseline not in tried:
+                        keep(baseline, "passes")
                     unchanged.add(test)
                 fate = bench.fate_of_source(text, path) if path in linked else bench.fate_of(text, path, tests[path])
-                if options.state:
-                    with options.state.open("a") as file:
-                        file.write(json.dumps([said, fate]) + "\n")
+                keep(said, fate)
             counts[fate] += 1
             if fate == "survived":
                 survivors.append(said)
