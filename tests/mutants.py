@@ -5,7 +5,7 @@ usage: mutants.py <toolchain.json of a finished build> [--room ROOM] [--only NAM
 Files are changed in a copy. Laws and lowering are templates: the tests of such a header are those files of tests/unit that name a struct
 or function of it, compiled anew at -O0 and linked with the libraries of the build. Of the other rooms, and of every source, what is
 compiled anew are the sources of SOURCES that read the file; they stand before the libraries, whose own copy is then not taken, and the test
-programs of the build are linked again. What the compiler refuses (most wrong products: dimensions are types) is counted on its own.
+programs of the build are linked again; what survives is asked of tests and resolvers that inline it, compiled anew too. What the compiler refuses (most wrong products: dimensions are types) is counted on its own.
 Code that the libraries have inlined elsewhere does not see a change here, so the share that is killed is a lower bound. Limits are of the processor's time, so that a busy machine changes no fate; --state keeps what
 became of each change, and that the tests pass without one, and a run that was stopped goes on from there.
 """
@@ -35,6 +35,7 @@ ROOMS = {
 }
 # The sources in which templates of timing and estimate are made of doubles, and the programs that see them.
 SOURCES = ["src/timing/views/*.cpp", "src/timing/textbook/*.cpp", "src/timing/*.cpp", "src/timing/operators/operators_[!r]*.cpp", "src/estimate/[!p]*.cpp"]
+USERS = ["src/resolvers/**/*.cpp", "src/engine/*.cpp"]
 PROGRAMS = ("lowering", "specs", "resolvers", "engine")
 # The programs that see most of a room: they are linked and run first, and one that fails is enough.
 FIRST = {"lowering": ("lowering",), "specs": ("specs",), "timing": ("lowering", "resolvers"), "estimate": ("resolvers", "engine"), "engine": ("engine", "resolvers")}
@@ -135,11 +136,22 @@ def sources_of(path):
     return [path] if path.suffix == ".cpp" else [source for source in files_of(SOURCES) if path in read_by(source)]
 
 
+def users_of(path):
+    """Sources beside those that name a header: its code may be inlined there, where no test would see a change. Compiled anew for a change that survives else."""
+    seen = sources_of(path)
+    return [] if path.suffix == ".cpp" else [source for source in files_of(USERS) if path in includes_of(source) and source not in seen]
+
+
+def first_of(path):
+    """The test programs that see most of a file that is compiled into the libraries."""
+    return FIRST.get(next(name for name, patterns in ROOMS.items() if path in files_of(patterns)), ())
+
+
 def programs_of(path):
-    """Test programs of a file that is compiled into the libraries, those of its room first."""
-    room = next(name for name, patterns in ROOMS.items() if path in files_of(patterns))
-    first = FIRST.get(room, ())
-    return (*first, *(name for name in PROGRAMS if name not in first))
+    """What sees a file that is compiled into the libraries: test programs, the first ones first, and tests of lowering that inline it, which are compiled anew."""
+    first = first_of(path)
+    inline = [] if path.suffix == ".cpp" else [test for test in sorted((ROOT / "tests" / "unit" / "lowering").glob("test_*.cpp")) if path in read_by(test)]
+    return (*first, *(name for name in PROGRAMS if name not in first), *inline)
 
 
 def at_most(seconds):
@@ -188,19 +200,34 @@ class Bench:
         environment = {**os.environ, "MLSYSIM_ZOO_PATH": str(ROOT / "zoo")}
         return subprocess.run([program, "--abort"], capture_output=True, preexec_fn=at_most(240), cwd=self.folder, env=environment).returncode == 0
 
-    def fate_of_source(self, text, path):
+    def fate_of_source(self, text, path, tests):
         """As fate_of, of a file that is compiled into the libraries."""
         copy = self.folder / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(text)
-        objects = []
-        try:
-            for source in sources_of(path):
+        objects, first = [], first_of(path)
+
+        def compiled(sources):
+            for source in sources:
                 objects.append(self.folder / f"source{len(objects)}.o")
                 # A source of the copy still reads its neighbours where they are.
                 if not self.compile(copy if source == path else source, objects[-1], [f"-I{source.parent}"]):
-                    return "refused"
-            return "survived" if all(self.program_passes(name, objects) for name in programs_of(path)) else "killed"
+                    return False
+            return True
+
+        try:
+            if not compiled(sources_of(path)):
+                return "refused"
+            if not all(self.program_passes(name, objects) for name in first):
+                return "killed"
+            for test in tests:
+                passed = not isinstance(test, pathlib.Path) or self.passes(test)
+                if not passed:
+                    return "refused" if passed is None else "killed"
+            users = users_of(path)
+            if not compiled(users):
+                return "refused"
+            return "survived" if all(self.program_passes(name, objects) for name in tests if isinstance(name, str) and (users or name not in first)) else "killed"
         finally:
             copy.unlink()
 
@@ -280,13 +307,13 @@ def main():
                 text = "\n".join(lines)
                 for test in tests[path]:
                     baseline = f"{test.relative_to(ROOT) if isinstance(test, pathlib.Path) else test}: no change"
-                    passed = test in unchanged or baseline in tried or (bench.program_passes(test, []) if path in linked else bench.passes(test))
+                    passed = test in unchanged or baseline in tried or (bench.passes(test) if isinstance(test, pathlib.Path) else bench.program_passes(test, []))
                     if not passed:
                         sys.exit(f"{test} does not {'compile' if passed is None else 'pass'} without a change\n{bench.said[:2000] if passed is None else ''}")
                     if test not in unchanged and baseline not in tried:
                         keep(baseline, "passes")
                     unchanged.add(test)
-                fate = bench.fate_of_source(text, path) if path in linked else bench.fate_of(text, path, tests[path])
+                fate = bench.fate_of_source(text, path, tests[path]) if path in linked else bench.fate_of(text, path, tests[path])
                 keep(said, fate)
             counts[fate] += 1
             if fate == "survived":

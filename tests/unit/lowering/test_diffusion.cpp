@@ -220,3 +220,9 @@ TEST_CASE("lowering: ranks of a ring alone trade no heads, by hand", "[lowering]
   CHECK(named(other, "ring_exchange").empty());
   CHECK(named(other, "head_exchange").size() == 1);
 }
+
+TEST_CASE("lowering: a task that says nothing is one output in one pass on one device", "[lowering]") {
+  const DiffusionTask one;
+  CHECK((one.outputs == 1 && one.steps == 1 && one.evaluations == 1));
+  CHECK((one.devices == 1 && one.ring == 1 && one.ulysses == 1));
+}
