@@ -1,4 +1,5 @@
-// Kernels of routed experts of a family: which constants a device takes, and a product by hand.
+// Kernels of routed experts and of linear attention of a family: which constants a device takes, and a
+// product by hand.
 
 #include <support/catch.hpp>
 
@@ -8,6 +9,8 @@
 #include <mlsysim/timing/stored_formats.hpp>
 #include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
+
+#include <array>
 
 using namespace mlsysim;
 namespace u = mlsysim::unit;
@@ -171,4 +174,54 @@ TEST_CASE("products of a family are those of its arithmetic, before figures that
   HardwareNode measured = bare;
   measured.efficiency.matrix = 0.33;
   CHECK(with(measured, Precision::bf16).efficiency.matrix == small_device().efficiency.matrix);
+}
+
+TEST_CASE("launches of linear attention are added up by whether chunks follow each other, by hand",
+          "[lowering]") {
+  const Zoo& zoo = standard_zoo();
+  HardwareNode device = zoo.at<HardwareNode>("H100");
+  device.compute.clock = Frequency<>::from_base(2e9);
+  const RecurrenceRates rates{.generation = &zoo.at<DeviceClass>("hopper"),
+                              .launch = 4000,
+                              .row = 300,
+                              .step = 100,
+                              .stream = 0.5,
+                              .states = 1.5};
+  const RecurrenceRates others{.generation = &zoo.at<DeviceClass>("blackwell"), .launch = 1};
+  KernelFamily base, family;
+  base.name = "base", family.name = "family", family.extends = &base;
+  base.recurrences = {
+      {.rule = Recurrence::gated_delta,
+       .chunk = 64,
+       .columns = 32,
+       .launches = {{.keys = 2, .wide_keys = 3, .values = 5, .squares = 7, .cells = 11},
+                    {.keys = 13, .wide_keys = 17, .values = 19, .squares = 23, .cells = 29},
+                    {.keys = 31, .wide_keys = 37, .values = 41, .squares = 43, .cells = 47, .in_order = true},
+                    {.keys = 1, .wide_keys = 1, .values = 1, .squares = 1, .cells = 1, .in_order = true}},
+       .rates = {rates}},
+      {.rule = Recurrence::kda, .rates = {others}}};
+  family.recurrences = {{.rule = Recurrence::gated_delta, .chunk = 16, .rates = {others, rates}},
+                        {.rule = Recurrence::gated_delta, .decoding = true, .rates = {rates}}};
+  Device<> made;
+  Notes quiet;
+  set_recurrences(made, family, device, conventions_of(zoo), quiet);
+  REQUIRE(made.recurrences != nullptr);
+  const auto& rule = made.recurrences->of[static_cast<std::size_t>(Recurrence::gated_delta)];
+  // The chunks of the nearer family, the launches of the one that states some; cycles at 2 GHz.
+  const auto& prompt = rule[0];
+  CHECK((prompt.known && prompt.listed && prompt.family == "family" && prompt.generation == "hopper"));
+  CHECK((prompt.chunk == 16 && prompt.columns == 128 && prompt.launches == 4));
+  CHECK((prompt.stream == 0.5 && prompt.states == 1.5));
+  CHECK(prompt.launch.base() == Approx(2e-6).epsilon(1e-12));
+  CHECK(prompt.row.base() == Approx(150e-9).epsilon(1e-12));
+  CHECK(prompt.step.base() == Approx(50e-9).epsilon(1e-12));
+  const auto arrays = [](const ChainLaunch& sum) {
+    return std::array{sum.keys, sum.wide_keys, sum.values, sum.squares, sum.cells};
+  };
+  CHECK(arrays(prompt.aside) == std::array{15.0, 20.0, 24.0, 30.0, 40.0});
+  CHECK(arrays(prompt.in_order) == std::array{32.0, 38.0, 42.0, 44.0, 48.0});
+  // Steps have launches of no family: one, with the traffic of the operator.
+  CHECK((rule[1].known && !rule[1].listed && rule[1].launches == 1 && rule[1].chunk == 1));
+  // Constants of another generation are none.
+  CHECK_FALSE(made.recurrences->of[static_cast<std::size_t>(Recurrence::kda)][0].known);
 }
