@@ -5,7 +5,7 @@ usage: mutants.py <toolchain.json of a finished build> [--room ROOM] [--only NAM
 Files are changed in a copy. Laws and lowering are templates: the tests of such a header are those files of tests/unit that name a struct
 or function of it, compiled anew at -O0 and linked with the libraries of the build. Of the other rooms, and of every source, what is
 compiled anew are the sources of SOURCES that read the file; they stand before the libraries, whose own copy is then not taken, and the test
-programs of the build are linked again; what survives is asked of tests and resolvers that inline it, compiled anew too. What the compiler refuses (most wrong products: dimensions are types) is counted on its own.
+programs of the build are linked again; where a change survives, the resolvers that name the header, and may inline it, are compiled anew too. What the compiler refuses (most wrong products: dimensions are types) is counted on its own.
 Code that the libraries have inlined elsewhere does not see a change here, so the share that is killed is a lower bound. Limits are of the processor's time, so that a busy machine changes no fate; --state keeps what
 became of each change, and that the tests pass without one, and a run that was stopped goes on from there.
 """
@@ -148,10 +148,9 @@ def first_of(path):
 
 
 def programs_of(path):
-    """What sees a file that is compiled into the libraries: test programs, the first ones first, and tests of lowering that inline it, which are compiled anew."""
+    """What sees a file that is compiled into the libraries: test programs, which inline nothing, the first ones first."""
     first = first_of(path)
-    inline = [] if path.suffix == ".cpp" else [test for test in sorted((ROOT / "tests" / "unit" / "lowering").glob("test_*.cpp")) if path in read_by(test)]
-    return (*first, *(name for name in PROGRAMS if name not in first), *inline)
+    return (*first, *(name for name in PROGRAMS if name not in first))
 
 
 def at_most(seconds):
@@ -200,7 +199,7 @@ class Bench:
         environment = {**os.environ, "MLSYSIM_ZOO_PATH": str(ROOT / "zoo")}
         return subprocess.run([program, "--abort"], capture_output=True, preexec_fn=at_most(240), cwd=self.folder, env=environment).returncode == 0
 
-    def fate_of_source(self, text, path, tests):
+    def fate_of_source(self, text, path):
         """As fate_of, of a file that is compiled into the libraries."""
         copy = self.folder / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -216,18 +215,17 @@ class Bench:
             return True
 
         try:
-            if not compiled(sources_of(path)):
-                return "refused"
-            if not all(self.program_passes(name, objects) for name in first):
-                return "killed"
-            for test in tests:
-                passed = not isinstance(test, pathlib.Path) or self.passes(test)
-                if not passed:
-                    return "refused" if passed is None else "killed"
+            # The passes and steps first: what they show needs no other source.
+            sources = sorted(sources_of(path), key=lambda source: source.stem not in ("operators_pass", "operators_step"))
+            for some in (sources[:2], sources[2:]) if len(sources) > 3 else (sources,):
+                if not compiled(some):
+                    return "refused"
+                if not all(self.program_passes(name, objects) for name in first):
+                    return "killed"
             users = users_of(path)
             if not compiled(users):
                 return "refused"
-            return "survived" if all(self.program_passes(name, objects) for name in tests if isinstance(name, str) and (users or name not in first)) else "killed"
+            return "survived" if all(self.program_passes(name, objects) for name in programs_of(path) if users or name not in first) else "killed"
         finally:
             copy.unlink()
 
@@ -313,7 +311,7 @@ def main():
                     if test not in unchanged and baseline not in tried:
                         keep(baseline, "passes")
                     unchanged.add(test)
-                fate = bench.fate_of_source(text, path, tests[path]) if path in linked else bench.fate_of(text, path, tests[path])
+                fate = bench.fate_of_source(text, path) if path in linked else bench.fate_of(text, path, tests[path])
                 keep(said, fate)
             counts[fate] += 1
             if fate == "survived":
