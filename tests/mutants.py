@@ -53,6 +53,9 @@ SAME = [
     *((start, "0.0", "how many layers a mixer has is set once all are found") for start in ("if (m.linear) return {", "if (m.state_space) return {", "if (m.latent) return {",
                                                                                              "if (is_compressed(*m.grouped)) return {", "return {grouped(*m.grouped), reach(r)")),
     ("const FeedForwardView<> made{view(), 0.0};", "", "of this view its rule alone is read"),
+    ("tuned = select(away < T{0.5}", "0.5", "experts and widths of shapes are counts"),
+    ("const auto there = tuned > T{0.5};", ">", "a flag against a half"),
+    ("const Time<T> library = min(ring, select(l.switch_share > T{0.0}", ">", "a switch with no share of a link takes for ever, and the ring is taken"),
     ("return {.touched = in.experts * (1.0 - pow(max(T(1.0 - share), T(1e-300)), in.tokens)),", "1e-300", "beside 1 every power of a base next to 0 is 0"),
 ]
 
@@ -242,6 +245,33 @@ class Bench:
             return "survived"
         finally:
             copy.unlink()
+
+
+def every_of(rooms, only=""):
+    """(file, line, column, end, what stands there, what is put there) of all changes of rooms."""
+    texts = {p: p.read_text() for room in rooms for p in files_of(ROOMS[room]) if only in p.name}
+    return [(p, *m) for p, text in texts.items() if seen_by(p, text) for m in mutants_of(text)]
+
+
+def is_linked(path):
+    """Whether a file is compiled into the libraries: laws and lowering are templates of the tests."""
+    return path.suffix == ".cpp" or path.parts[len(ROOT.parts) + 2] not in ("physics", "lowering")
+
+
+def seen_by(path, text):
+    return programs_of(path) if is_linked(path) else tests_of(path, text)
+
+
+def said_of(path, line, begin, end, was, now):
+    """A change in words."""
+    whole = path.read_text().split("\n")[line]
+    return f"{path.relative_to(ROOT)}:{line + 1}: '{was.strip()}' -> '{now.strip()}': {(whole[:begin] + now + whole[end:]).strip()}"
+
+
+def is_same(path, line, begin, end, was, now):
+    """Whether a change is no other law."""
+    whole = path.read_text().split("\n")[line].strip()
+    return any(whole.startswith(start) and what in ("", was.strip()) for start, what, _ in SAME)
 
 
 def wilson(hits, of, z=1.96):

@@ -82,6 +82,35 @@ TEST_CASE("rings and trees run through all levels at once", "[lowering]") {
              WithinRel(1.125 * kGiB / (450e9 * 0.667) * 1e3, 1e-12));
 }
 
+TEST_CASE("a group spans levels, each with its steps, by hand", "[lowering]") {
+  // Nodes of eight, three to a rack, four racks.
+  auto l = links({level(8, 300, 0, 1), level(3, 20, 5, 1), level(4, 10, 7, 1)});
+  const auto s = spread_of(96.0, 1.0, l);
+  CHECK((s.ranks == 96 && s.inner == 8 && s.nodes == 12));
+  // In turn, two steps in a rack and three between racks.
+  CHECK_THAT(s.turns.in(u::us), WithinRel(2 * 5 + 3 * 7.0, 1e-12));
+  // Once around, eleven steps, three of which leave a rack; up a tree, two steps in a rack and two above.
+  CHECK_THAT(s.step.in(u::us), WithinRel((8 * 5 + 3 * 7) / 11.0, 1e-12));
+  CHECK_THAT(s.climb.in(u::us), WithinRel((2 * 5 + 2 * 7) / 4.0, 1e-12));
+  // A ring leaves a rack once, over what its three nodes have together, so the nodes are the narrower part.
+  CHECK_THAT(s.ring.in(u::GB / u::s), WithinRel(20, 1e-12));
+  // Of what leaves a node, 11 of 12 parts, nine leave the rack.
+  CHECK_THAT(s.exchange.in(u::GB / u::s), WithinRel(10 * 11 / 9.0, 1e-12));
+  CHECK_THAT(s.per_byte.base(), WithinRel(2.0 / 3 / 20e9 + 3.0 / 4 / 3 / 10e9, 1e-12));
+  CHECK_THAT(nested_rings(12 * u::MB, 2, s).in(u::us),
+             WithinRel(2 * (31 + 12e6 * (2.0 / 3 / 20e9 + 1.0 / 4 / 10e9) * 1e6), 1e-12));
+  // A ring of 96 leaves a node twelve times in its 95 steps. Short messages start without synchronization.
+  l.launch = 3 * u::us, l.sync = 2 * u::us, l.hop = 1 * u::us;
+  const double round = 83 + 12 * 61 / 11.0;
+  const auto ring = [&](double bytes, double passes) {
+    return ring_through(bytes * u::B, s, 100 * u::GB / u::s, l, passes).in(u::us);
+  };
+  CHECK_THAT(ring(0, 1), WithinRel(3 + round, 1e-12));
+  CHECK_THAT(ring(0, 2), WithinRel(3 + 2 * round, 1e-12));
+  // Long ones pass at 100 GB/s, of which short ones take 30 %.
+  CHECK_THAT(ring(96e6, 2), WithinRel(5 + 2 * round + 2 * 95e6 / 100e9 * 1e6, 1e-12));
+}
+
 TEST_CASE("replicas of a node share its network cards", "[lowering]") {
   // Eight replicas that talk to their like in other nodes have an eighth each, one replica of eight has all.
   const auto l = a100(4);
