@@ -122,7 +122,7 @@ class Together:
         self.place(path).write_text(text)
 
     def compile(self, source):
-        """Compiles a source, with no changes on the lines that stop it."""
+        """Compiles a source, with no changes on the lines that stop it. Objects that have one that a later source stops are right: nobody chooses it."""
         copy = self.place(source)
         if source.parts[len(ROOT.parts)] == "src" and source not in self.files:
             copy.write_text(source.read_text())
@@ -136,6 +136,7 @@ class Together:
             if not bad:
                 sys.exit(f"{source} does not compile: {self.bench.said[:3000]}")
             self.out |= bad
+            print(f"{source.relative_to(ROOT)} does not compile with {len(bad)} of them", flush=True)
             for path in {self.chosen[k][0] for k in bad}:
                 self.write(path)
         sys.exit(f"{source} does not compile: {self.bench.said[:3000]}")
@@ -174,15 +175,8 @@ class Together:
             if path not in linked:
                 tests[path] = mutants.tests_of(path, path.read_text())
         units = sorted({t for some in tests.values() for t in some})
-        while True:  # until no line was taken out after something that reads it was compiled
-            before = set(self.out)
-            for unit in units:
-                self.compile(unit)
-            if before == self.out:
-                break
-        for source in sorted(sources):  # those that were compiled with lines that have been taken out since
-            if any(self.chosen[k][0] in mutants.read_by(source) for k in self.out):
-                self.compile(source)
+        for unit in units:
+            self.compile(unit)
         objects = [self.objects[s] for s in sorted(sources)]
         programs = {}
         for name in mutants.PROGRAMS:
