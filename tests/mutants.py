@@ -36,9 +36,9 @@ ROOMS = {
 # The sources in which templates of timing and estimate are made of doubles, and the programs that see them.
 SOURCES = ["src/timing/views/*.cpp", "src/timing/textbook/*.cpp", "src/timing/*.cpp", "src/timing/operators/operators_[!r]*.cpp", "src/estimate/[!p]*.cpp"]
 USERS = ["src/resolvers/**/*.cpp", "src/engine/*.cpp"]
-PROGRAMS = ("lowering", "specs", "resolvers", "engine")
+PROGRAMS = ("lowering", "specs", "model_files", "resolvers", "engine")
 # The programs that see most of a room: they are linked and run first, and one that fails is enough.
-FIRST = {"lowering": ("lowering",), "specs": ("specs",), "timing": ("lowering", "resolvers"), "estimate": ("resolvers", "engine"), "engine": ("engine", "resolvers")}
+FIRST = {"lowering": ("lowering",), "specs": ("specs",), "timing": ("lowering", "resolvers"), "estimate": ("resolvers", "model_files"), "engine": ("engine", "resolvers")}
 # What is looked for, and what stands there instead.
 SWAPS = [(r"(?<=[\w)\]}]) \+ (?=[\w(])", " - "), (r"(?<=[\w)\]}]) - (?=[\w(])", " + "), (r"(?<=[\w)\]}]) \* (?=[\w(])", " / "), (r"(?<=[\w)\]}]) / (?=[\w(])", " * "),
          (r"(?<=[\w)\]]) < (?=[\w(])", " <= "), (r"(?<=[\w)\]]) <= (?=[\w(])", " < "), (r"(?<=[\w)\]]) > (?=[\w(])", " >= "), (r"(?<=[\w)\]]) >= (?=[\w(])", " > "),
