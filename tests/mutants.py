@@ -56,6 +56,8 @@ SAME = [
     ("tuned = select(away < T{0.5}", "0.5", "experts and widths of shapes are counts"),
     ("const auto there = tuned > T{0.5};", ">", "a flag against a half"),
     ("const Time<T> library = min(ring, select(l.switch_share > T{0.0}", ">", "a switch with no share of a link takes for ever, and the ring is taken"),
+    ("if (out.overload > 0) return out;", "0", "it spares a search whose end is not taken"),
+    ("double ranks = 1, tensor_parallel = 1;", "", "the one maker of an EngineDemand names them"),
     ("return {.touched = in.experts * (1.0 - pow(max(T(1.0 - share), T(1e-300)), in.tokens)),", "1e-300", "beside 1 every power of a base next to 0 is 0"),
 ]
 

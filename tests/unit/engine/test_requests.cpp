@@ -405,3 +405,20 @@ TEST_CASE("a model without layers is refused where one device does not hold it",
   s.workload = &small;
   CHECK(SystemEvaluator::evaluate(s).feasibility.status == EvaluationLevel::Status::pass);
 }
+
+TEST_CASE("what is not served is what arrives beyond the capacity", "[engine][requests]") {
+  for (const bool workers : {false, true}) {
+    CAPTURE(workers);
+    Scenario s{.workload = &standard_zoo().at<Workload>("Llama3_8B"),
+               .hardware = &standard_zoo().at<HardwareNode>("H100"),
+               .seq_len = 1000,
+               .output_tokens = 200};
+    s.load = Load::rate;
+    s.arrival_rate = RequestRate<>::from_base(1000);
+    if (workers) s.prefill_replicas = 1;
+    const double capacity = metric(s, "performance.capacity");
+    CHECK(metric(s, "performance.overload") == Approx(1000 - capacity).epsilon(1e-9));
+    s.arrival_rate = RequestRate<>::from_base(capacity / 2);
+    CHECK(SystemEvaluator::evaluate(s).find("performance.overload") == nullptr);
+  }
+}
