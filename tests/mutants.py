@@ -58,6 +58,8 @@ SAME = [
     ("const Time<T> library = min(ring, select(l.switch_share > T{0.0}", ">", "a switch with no share of a link takes for ever, and the ring is taken"),
     ("if (out.overload > 0) return out;", "0", "it spares a search whose end is not taken"),
     ("double ranks = 1, tensor_parallel = 1;", "", "the one maker of an EngineDemand names them"),
+    ("if (share < 1) hold(outside,", "<", "nothing is held of nothing"),
+    ("const T gap = in.spare - in.lacks, safe =", "1.0", "without a gap both ends lack nothing, and the quotient is 0"),
     ("return {.touched = in.experts * (1.0 - pow(max(T(1.0 - share), T(1e-300)), in.tokens)),", "1e-300", "beside 1 every power of a base next to 0 is 0"),
 ]
 

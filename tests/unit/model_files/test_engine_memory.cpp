@@ -10,6 +10,8 @@
 #include <mlsysim/zoo/loader.hpp>
 
 #include <cmath>
+#include <optional>
+#include <vector>
 
 using namespace mlsysim;
 
@@ -213,4 +215,23 @@ TEST_CASE("a pool is what the engine's share leaves", "[model_files][by_hand]") 
   CHECK(pool(ShareOf::total) == Approx(0.9 * 80 - 16 - 1 - 2 - 0.5));
   CHECK(pool(ShareOf::free) == Approx(0.9 * (80 - 1) - 16 - 0.5));
   CHECK(pool(ShareOf::rest) == Approx(0.9 * (80 - 16 - 1 - 2) - 0.5));
+}
+
+TEST_CASE("shares that are tried are whole percents above the one at hand", "[model_files]") {
+  CHECK(larger_shares(0.955) == std::vector<double>{0.96, 0.97, 0.98});
+  CHECK(larger_shares(0.98).empty());
+  const auto usual = larger_shares(std::nullopt);
+  CHECK((usual.size() == 9 && usual.front() == 0.9 && usual.back() == 0.98));
+}
+
+TEST_CASE("weights that fill a device leave no tokens, and counts have an end", "[model_files]") {
+  const auto a = account("vllm", device_of(10));  // of 15 GiB of weights
+  CHECK((pool(a) == 0 && a.engine->tokens == 0));
+  CHECK_FALSE(a.engine->fits);
+  MemoryQuestion q;
+  q.model = &standard_zoo().at<Workload>("Qwen3_8B");
+  for (const double context : {0.5, 1e12 + 1}) {
+    q.context = context;
+    CHECK_THROWS_AS(memory_account(q, conventions_of(standard_zoo())), DomainError);
+  }
 }
