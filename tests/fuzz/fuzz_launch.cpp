@@ -58,6 +58,11 @@ const std::vector<Seed>& seeds() {
       {"j.toml",
        "[training]\nlocal_batch_size = 2 # x\nseq_len = 8_192\n[parallelism]\ntensor_parallel_degree = 2\n"
        "[activation_checkpoint]\nmode = \"full\"\nlist = [1,\n 2]\n"},
+      {"p.py",
+       "from vllm import LLM\nSIZE = 2\nmodel = f\"meta-llama/Llama-3.1-{SIZE}B\"\ncmd = ['vllm', 'serve', "
+       "'Qwen/Qwen3-8B']\ncmd += ['--max-model-len', str(8192)]\n"
+       "llm = LLM(model=model, tensor_parallel_size=SIZE, enforce_eager=True, "
+       "speculative_config={'method': 'ngram'})\n"},
   };
   return all;
 }

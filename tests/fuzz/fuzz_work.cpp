@@ -167,6 +167,13 @@ const std::vector<Reader>& readers() {
        {},
        4 * kMiB,
        8 * kKiB},
+      {"script",
+       [](const std::string& t) {
+         (void)read_launch({.text = t, .name = "t.py", .fields = {{"hardware", "H100"}}}, standard_zoo());
+       },
+       {},
+       4 * kMiB,
+       8 * kKiB},
   };
   return table;
 }
@@ -220,6 +227,10 @@ std::vector<std::string> own_seeds(std::string_view reader) {
     return {
         "A=8k\nvllm serve meta-llama/Llama-3.1-8B --tensor-parallel-size 2 --max-model-len $A --quantization "
         "fp8 \\\n --max-num-seqs 64\n"};
+  if (reader == "script")
+    return {
+        "from vllm import LLM\nA = 'meta-llama/Llama-3.1-8B'\nB = f\"{A}{A}\"\nwords = ['vllm', 'serve', "
+        "A, ['x']]\nLLM(A, tensor_parallel_size=int(str(2)), max_model_len=8192)\n"};
   return {};
 }
 

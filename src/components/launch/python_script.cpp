@@ -2,7 +2,7 @@
 // read and never run: values are literals, or names that the script sets to literals.
 
 #include "detail/manifest.hpp"
-#include "detail/source.hpp"
+#include "detail/settings.hpp"
 
 #include <fmt/format.h>
 
@@ -34,6 +34,10 @@ constexpr std::array kCalls{
 /// Calls beside those of a trainer that state its model and its adapter.
 constexpr std::array<std::string_view, 4> kBeside{"from_pretrained", "LoraConfig", "get_peft_model",
                                                   "BitsAndBytesConfig"};
+
+constexpr std::size_t kLongestText = 4096;  // of a value that is put together from others
+constexpr int kMostCalls = 4;               // around a value: str(int(...))
+constexpr std::size_t kLongestList = 1 << 16;
 
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -70,10 +74,12 @@ std::string without_comments(std::string_view s) {
   return out;
 }
 
-/// The parts between commas, from the bracket at `i` to the one that closes it.
-std::vector<std::string_view> parts_in(std::string_view s, std::size_t i) {
+/// The parts between commas, from the bracket at `i` to the one that closes it, which is near.
+/// @param end set to the place behind what was looked at
+std::vector<std::string_view> parts_in(std::string_view s, std::size_t i, std::size_t* end = nullptr) {
   std::vector<std::string_view> out;
   std::size_t depth = 0, begin = i + 1;
+  s = s.substr(0, std::min(s.size(), i + kLongestList));
   for (; i < s.size(); ++i) {
     if (quote(s[i])) {
       i = behind_string(s, i) - 1;
@@ -87,6 +93,7 @@ std::vector<std::string_view> parts_in(std::string_view s, std::size_t i) {
     }
     if (closes && depth == 0) break;
   }
+  if (end != nullptr) *end = std::min(i + 1, s.size());
   return out;
 }
 
@@ -106,9 +113,9 @@ class Script {
   }
 
   /// The text of a value that the script states; nothing where it computes one.
-  [[nodiscard]] std::optional<std::string> literal(std::string_view value) const {
+  [[nodiscard]] std::optional<std::string> literal(std::string_view value, int calls = 0) const {
     value = trimmed(value);
-    if (value.empty()) return std::nullopt;
+    if (value.empty() || calls > kMostCalls) return std::nullopt;
     const bool formatted = value.front() == 'f' && value.size() > 1 && quote(value[1]);
     if (formatted || ((value.front() == 'r' || value.front() == 'b') && value.size() > 1 && quote(value[1])))
       value.remove_prefix(1);
@@ -120,10 +127,11 @@ class Script {
     if (value == "True" || value == "False") return value == "True" ? "true" : "false";
     for (const std::string_view call : {"str(", "int(", "float("})
       if (value.starts_with(call) && value.ends_with(')'))
-        return literal(value.substr(call.size(), value.size() - call.size() - 1));
+        return literal(value.substr(call.size(), value.size() - call.size() - 1), calls + 1);
     for (const std::string_view call : {"os.environ.get(", "os.getenv(", "environ.get("})
       if (value.starts_with(call) && value.ends_with(')'))
-        if (const auto parts = parts_in(value, call.size() - 1); parts.size() == 2) return literal(parts[1]);
+        if (const auto parts = parts_in(value, call.size() - 1); parts.size() == 2)
+          return literal(parts[1], calls + 1);
     if (value.starts_with("torch.")) return std::string(value.substr(6));
     if (std::all_of(value.begin(), value.end(), in_name) &&
         std::isdigit(static_cast<unsigned char>(value[0])) == 0) {
@@ -156,7 +164,8 @@ class Script {
   [[nodiscard]] std::string commands() const {
     std::string out;
     const std::string_view s = text_;
-    for (std::size_t i = 0; i < s.size(); ++i) {
+    std::size_t room = 8 * s.size();  // lists in lists are read once each, up to so many bytes of them
+    for (std::size_t i = 0; i < s.size() && room > 0; ++i) {
       if (quote(s[i])) {
         const auto end = behind_string(s, i);
         const auto inner = trimmed(s.substr(i + 1, end > i + 2 ? end - i - 2 : 0));
@@ -166,7 +175,9 @@ class Script {
         continue;
       }
       if (s[i] != '[') continue;
-      const auto words = parts_in(s, i);
+      std::size_t read = 0;
+      const auto words = parts_in(s, i, &read);
+      room -= std::min(room, read - i);
       if (words.empty()) continue;
       const auto first = literal(words.front());
       const bool adds = trimmed(s.substr(0, i)).ends_with("+=") || s.substr(0, i).ends_with(".extend(");
@@ -206,7 +217,7 @@ class Script {
       const auto end = text.find('}', i);
       if (end == std::string::npos) return std::nullopt;
       const auto found = constants_.find(std::string_view(text).substr(i + 1, end - i - 1));
-      if (found == constants_.end()) return std::nullopt;
+      if (found == constants_.end() || out.size() > kLongestText) return std::nullopt;
       out += found->second;
       i = end;
     }

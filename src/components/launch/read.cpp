@@ -73,9 +73,10 @@ std::vector<std::string> with_effect(const std::vector<detail::ShellWord>& words
   const auto begins = [&](std::size_t i) { return i < words.size() && words[i].text.starts_with('-'); };
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string flag = words[i].text.substr(0, words[i].text.find('='));
-    const auto* row =
-        begins(i) ? detail::flag_table(format).find(flag.substr(flag.find_first_not_of('-')), {}) : nullptr;
-    const bool rank = flag == "--node-rank" || flag == "--node_rank" || flag == "--machine_rank";
+    const auto name = std::min(flag.find_first_not_of('-'), flag.size());
+    const auto* row = begins(i) ? detail::flag_table(format).find(flag.substr(name), {}) : nullptr;
+    const bool rank = flag == "--node-rank" || flag == "--node_rank" || flag == "--machine_rank" ||
+                      flag == "--machine-rank";
     const bool idle = rank || (row != nullptr && row->sets.empty() && row->use == FlagUse::ignored);
     std::string all = words[i].text;
     while (begins(i) && i + 1 < words.size() && !begins(i + 1)) all += " " + words[++i].text;

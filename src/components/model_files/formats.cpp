@@ -150,13 +150,28 @@ std::string any_layer(std::string_view name) {
   return out;
 }
 
+/// The expression of a pattern; nothing where it is none, or one that could run for ever: those that files
+/// hold are short and of `.*` and choices.
+std::optional<std::regex> expression_of(std::string_view pattern) {
+  if (pattern.size() > 200 || pattern.find("+)") != std::string_view::npos ||
+      pattern.find("*)") != std::string_view::npos)
+    return std::nullopt;
+  try {
+    return std::regex(std::string(pattern.substr(3)));
+  } catch (const std::regex_error&) {
+    return std::nullopt;
+  }
+}
+
 /// Names and patterns of a list. Those that differ by their layers alone are one, with the number of layers
 /// that they name; a pattern without a layer names all.
 class NamedModules {
  public:
   void add(std::string_view pattern) {
     if (pattern.starts_with("re:")) {
-      expressions_.emplace_back(pattern);
+      // An expression without a number speaks of every layer.
+      const bool some = pattern.find_first_of("0123456789") != std::string_view::npos;
+      if (auto made = expression_of(pattern)) expressions_.push_back({std::move(*made), some});
       return;
     }
     auto any = any_layer(without_model(pattern));
@@ -170,11 +185,11 @@ class NamedModules {
     for (const auto& [pattern, count] : patterns_)
       if (names_module(pattern, any)) named += count;
     if (named >= std::max(1.0, layers / 2)) return true;
-    for (const auto& expression : expressions_) {
-      // One without a number speaks of every layer.
-      const bool some = expression.find_first_of("0123456789") != std::string::npos;
-      for (int i = 0; i < (some ? kMostLayers : 1); ++i)
-        if (names_module(expression, in_layer(module, i))) named += some ? 1 : kAll;
+    for (std::size_t k = 0; k < expressions_.size(); ++k) {
+      const auto& [expression, some] = expressions_[k];
+      const bool each = some && k < kMostExpressions;
+      for (int i = 0; i < (each ? kMostLayers : 1); ++i)
+        if (std::regex_search(in_layer(module, i), expression)) named += each ? 1 : kAll;
     }
     return named >= std::max(1.0, layers / 2);
   }
@@ -182,13 +197,18 @@ class NamedModules {
  private:
   static constexpr double kAll = 1e9;
   static constexpr int kMostLayers = 256;
+  static constexpr std::size_t kMostExpressions = 64;  // that are tried on every layer; others on the first
+  struct Expression {
+    std::regex regex;
+    bool some;  ///< it names layers by their numbers
+  };
   static std::string in_layer(std::string_view module, int layer) {
     std::string out(module);
     if (const auto at = out.find("{}"); at != std::string::npos) out.replace(at, 2, std::to_string(layer));
     return out;
   }
   std::map<std::string, double, std::less<>> patterns_;
-  std::vector<std::string> expressions_;
+  std::vector<Expression> expressions_;
 };
 
 class Quantization {
@@ -391,15 +411,8 @@ std::optional<Precision> plain_format(const std::string& name) {
 
 bool names_module(std::string_view pattern, std::string_view module) {
   if (pattern.starts_with("re:")) {
-    // A hostile expression could run for ever: those that files hold are short and of `.*` and choices.
-    if (pattern.size() > 200 || pattern.find("+)") != std::string_view::npos ||
-        pattern.find("*)") != std::string_view::npos)
-      return false;
-    try {
-      return std::regex_search(std::string(module), std::regex(std::string(pattern.substr(3))));
-    } catch (const std::regex_error&) {
-      return false;
-    }
+    const auto expression = expression_of(pattern);
+    return expression && std::regex_search(std::string(module), *expression);
   }
   pattern = without_model(pattern);
   if (pattern.find('*') != std::string_view::npos)

@@ -6,6 +6,8 @@
 #include <mlsysim/launch/launch.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 using namespace mlsysim;
@@ -85,4 +87,14 @@ def serve():
   CHECK(field(modal, "workload") == "Qwen3_8B");
   CHECK(field(modal, "tp_size") == "2");
   CHECK(field(modal, "hardware") == "H100");
+}
+
+TEST_CASE("scripts whose texts nest or multiply take no more than they are long", "[launch]") {
+  const std::string call = "from vllm import LLM\nLLM('meta-llama/Llama-3.1-8B')\n";
+  std::string lists, doubled = "a0 = 'x'\n", around = "b = ";
+  for (int i = 0; i < 100000; ++i) lists += "['vllm'";
+  for (int i = 1; i < 60; ++i) doubled += fmt::format("a{0} = f\"{{a{1}}}{{a{1}}}\"\n", i, i - 1);
+  for (int i = 0; i < 50000; ++i) around += "str(";
+  for (const auto& more : {lists, doubled, around})
+    CHECK(field(read(call + more, "x.py"), "workload") == "Llama3_8B");
 }
