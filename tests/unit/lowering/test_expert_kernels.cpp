@@ -225,3 +225,16 @@ TEST_CASE("launches of linear attention are added up by whether chunks follow ea
   // Constants of another generation are none.
   CHECK_FALSE(made.recurrences->of[static_cast<std::size_t>(Recurrence::kda)][0].known);
 }
+
+TEST_CASE("a state crosses the memory as often as its kernels say, by hand", "[lowering]") {
+  Device<> d = small_device();
+  d.efficiency.memory = 0.5;
+  d.compute.vector = 1 * u::TFLOP / u::s;
+  Op<> op;
+  op.kind = OpKind::recurrence;
+  op.m = 64, op.n = 32, op.k = 16, op.copies = 2;
+  op.state = 1 * u::MB;
+  const SettledRecurrence k{.known = true, .listed = true, .states = 3, .stream = 0.8};
+  // 3 MB at 1,000 x 0.5 x 0.8 GB/s.
+  CHECK_THAT(recurrence_cost(op, k, d).memory.in(u::us), WithinRel(3e6 / 400e9 * 1e6, 1e-12));
+}

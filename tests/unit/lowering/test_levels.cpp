@@ -3,15 +3,18 @@
 #include <support/catch.hpp>
 
 #include <mlsysim/lowering/single_op.hpp>
+#include <mlsysim/resolver_api/notes.hpp>
 #include <mlsysim/specs/conventions.hpp>
 #include <mlsysim/specs/system_extra.hpp>
 #include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/timing/fill.hpp>
 #include <mlsysim/timing/op_price.hpp>
+#include <mlsysim/timing/pass_cost.hpp>
 #include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
+#include <algorithm>
 #include <initializer_list>
 #include <numeric>
 #include <random>
@@ -111,6 +114,40 @@ TEST_CASE("a group spans levels, each with its steps, by hand", "[lowering]") {
   CHECK_THAT(ring(96e6, 2), WithinRel(5 + 2 * round + 2 * 95e6 / 100e9 * 1e6, 1e-12));
 }
 
+TEST_CASE("an engine's own kernel takes all messages of so few rows, and others where it is faster",
+          "[lowering]") {
+  auto l = links({level(8, 300, 0, 1)});
+  l.direct = 1, l.direct_share = 0.01, l.direct_rows = 8;
+  const auto us = [&](double rows) { return all_reduce_inside(8 * u::MB, rows, 8.0, l).in(u::us); };
+  // A ring moves 7/8 of it twice at 300 GB/s; the kernel takes longer at a hundredth of that.
+  CHECK_THAT(us(9), WithinRel(2 * 7e6 / 300e9 * 1e6, 1e-12));
+  CHECK(us(8) > us(9));
+  CHECK(us(0) == us(9));  // who counts no rows has none
+}
+
+TEST_CASE("devices without a node share one, which is noted where they are several", "[lowering]") {
+  const auto noted = [](double devices) {
+    NoteBook book;
+    Notes notes(book);
+    (void)links_view(standard_zoo().at<HardwareNode>("H100"), devices, conventions_of(standard_zoo()), notes,
+                     Phase::training);
+    return std::any_of(book.assumptions.begin(), book.assumptions.end(),
+                       [](const auto& a) { return a.name == "per_node"; });
+  };
+  CHECK_FALSE(noted(1));
+  CHECK(noted(2));
+}
+
+TEST_CASE("a collective of one rank is not launched", "[lowering]") {
+  for (const double ranks : {1.0, 2.0}) {
+    Op<> op = collective_op<double>(Collective::all_reduce, 1 * u::MB, ranks);
+    op.count = 3;
+    PassBreakdown<double> pass;
+    pass.add(op, OpCost<>{}, 5 * u::us);
+    CHECK_THAT(pass.host_launch_time.in(u::us), WithinRel(ranks == 1 ? 0.0 : 15.0, 1e-12));
+  }
+}
+
 TEST_CASE("replicas of a node share its network cards", "[lowering]") {
   // Eight replicas that talk to their like in other nodes have an eighth each, one replica of eight has all.
   const auto l = a100(4);
@@ -162,6 +199,8 @@ TEST_CASE("a pod is a torus", "[lowering]") {
   CHECK_THAT(all_reduce(8), WithinRel(2 * 7.0 / 8 * kGiB / 50e9 * 1e3, 1e-12));  // half of x is not closed
   CHECK_THAT(all_reduce(4, 4),
              WithinRel(2 * 3.0 / 4 * kGiB / 25e9 * 1e3, 1e-12));  // four such share the axis
+  // A gather passes once around all of x.
+  CHECK_THAT(ms(Collective::all_gather, kGiB, 16, l), WithinRel(15.0 / 16 * kGiB / 100e9 * 1e3, 1e-12));
   // All to all over one axis of 16: four links on average, by two ways.
   CHECK_THAT(ms(Collective::all_to_all, kGiB, 16, l), WithinRel(4 * kGiB / 100e9 * 1e3, 1e-12));
   CHECK_THAT(ms(Collective::all_to_all, kGiB, 4096, l), WithinRel(4 * kGiB / 100e9 * 1e3, 1e-12));
