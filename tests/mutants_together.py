@@ -82,6 +82,8 @@ def either(line, begin, end, was, now, k):
     if was == " += ":
         left = re.match(r"^\s*(?:(?:else |if \(.*?\) |for \(.*?\) ))*(\S.*)$", line[:begin])
         return left and (left.start(1), end, f"mutant::added<{k}>({left.group(1)}) = ")
+    if re.search(r"\bconstexpr [\w:<>, ]+ \w+ ?[={]", line):  # settled before a run
+        return None
     real = "." in was or "e" in was
     return begin, end, f"(mutant::is({k}) ? {now if not real or '.' in now else now + '.0'} : {was})"
 
@@ -189,7 +191,7 @@ class Together:
 
     def passes(self, program, k):
         environment = {**os.environ, "MLSYSIM_ZOO_PATH": str(ROOT / "zoo"), "MUTANT": str(k)}
-        return subprocess.run([self.programs[program], "--abort"], capture_output=True, preexec_fn=mutants.at_most(240), cwd=self.bench.folder, env=environment).returncode == 0
+        return subprocess.run([self.programs[program], "--abort", *mutants.APART.get(program, ())], capture_output=True, preexec_fn=mutants.at_most(240), cwd=self.bench.folder, env=environment).returncode == 0
 
     def fate(self, k):
         path = self.chosen[k][0]
