@@ -38,6 +38,17 @@ TEST_CASE("in flight: more arrivals, later tokens, until the replica is full", "
   CHECK_THAT(full.request_throughput.base(), WithinRel(full.capacity.base(), 1e-12));
 }
 
+TEST_CASE("in flight: of a run above the capacity half waits on average", "[catalogue][in_flight]") {
+  auto in = request(1000, 100);
+  in.arrival_rate = 1e3 * per_s;
+  in.num_requests = 1e5;
+  const auto r = steady(in);
+  REQUIRE_FALSE(r.is_stable);
+  // The last of 1e5 requests comes after 100 s and is taken when all before it were.
+  const double capacity = r.request_throughput.base(), longest = 1e5 * (1 / capacity - 1e-3);
+  CHECK_THAT(r.waiting_requests, WithinRel(longest / 2 * capacity, 1e-9));
+}
+
 TEST_CASE("in flight: alone in a closed loop nothing waits", "[catalogue][in_flight]") {
   auto in = request(1000, 100);
   in.concurrency = 1;

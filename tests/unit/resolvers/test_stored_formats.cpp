@@ -93,6 +93,8 @@ TEST_CASE("devices multiply what they have a rate for and widen the rest", "[cat
   CHECK(computes("Llama3_8B", "H100", {.weight_format = WeightFormat::fp8}) == Precision::fp8);
   CHECK(computes("Llama3_8B", "H100", {.weight_format = WeightFormat::q8_0}) == Precision::fp16);
   CHECK(computes("Llama3_8B", "H100", {.weight_format = WeightFormat::w8a16}) == Precision::fp16);
+  // 8 bits with one scale for a matrix are multiplied as they are.
+  CHECK(computes("Llama3_8B", "H100", {.weight_format = WeightFormat::int8}) == Precision::int8);
   CHECK(computes("Llama3_8B", "H100") == Precision::fp16);  // no narrow files: the default of the device
   // What is asked for is not changed.
   CHECK(computes("GPT_OSS_120B", "H100", {.precision = Precision::fp8}) == Precision::fp8);
