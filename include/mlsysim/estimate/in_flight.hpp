@@ -45,6 +45,7 @@ template <class T = double> struct ReplicaPasses {
   const FidelityModel* fidelity_model = nullptr;
   Structure decode_structure;  ///< of a step of decoding
   bool eager_steps = false;    ///< larger steps are no captured graphs
+  bool encodes = false;        ///< an encoder reads the prompts, `plan.encoded` tokens each
 
   static constexpr auto fields() {
     using P = ReplicaPasses;
@@ -60,7 +61,8 @@ template <class T = double> struct ReplicaPasses {
     using P = ReplicaPasses;
     return rows(category(&P::fidelity_model, "fidelity_model", "level of detail"),
                 category(&P::decode_structure, "decode", "operators of a step of decoding"),
-                category(&P::eager_steps, "eager_steps", "larger steps are no captured graphs"));
+                category(&P::eager_steps, "eager_steps", "larger steps are no captured graphs"),
+                category(&P::encodes, "encodes", "an encoder reads the prompts"));
   }
 
   /// `new_tokens` of each of `prompts`, which then hold `context` tokens.
@@ -68,7 +70,7 @@ template <class T = double> struct ReplicaPasses {
   [[nodiscard]] PassEstimate<T> prefill(const T& prompts, const T& new_tokens, const T& context,
                                         const T& bring = T{1.0}) const {
     Plan<T> p = pass(prompts, new_tokens, context);
-    if (model.encodes()) p.encoded = p.encoded * bring;
+    if (encodes) p.encoded = p.encoded * bring;
     return fidelity_model->template estimator<T>().prefill({model, p, prompt_launch, prompt_layer},
                                                            prompt_device, links, context);
   }
@@ -165,6 +167,7 @@ template <class T> [[nodiscard]] ReplicaPasses<T> replica_passes(const ServingPr
   out.prompt_layer = v.prompt_layer;
   out.graph_batch = v.graph_batch;
   out.eager_steps = v.eager_steps;
+  out.encodes = v.encodes;
   out.fidelity_model = v.fidelity_model;
   out.decode_structure = v.decode;
   out.model = v.model;
@@ -260,7 +263,7 @@ template <class T = double> struct InFlightProblem {
 
   /// Tokens of a prompt that a pass must have room for: those that are not cached, or what an encoder reads.
   [[nodiscard]] T fresh_tokens() const {
-    return passes.model.encodes() ? passes.plan.encoded : T(seq_len - cached_prefix_len);
+    return passes.encodes ? passes.plan.encoded : T(seq_len - cached_prefix_len);
   }
   /// The passes of prompts.
   [[nodiscard]] const ReplicaPasses<T>& prompts() const { return own_degrees ? workers : passes; }

@@ -147,7 +147,7 @@ void set_workers(const In& in, const ServingEngine& engine, InFlightProblem<>& p
 }
 
 void set_requests(const In& in, InFlightProblem<>& p, Notes& notes) {
-  const bool encodes = p.passes.model.encodes();  // and the answer starts from one token
+  const bool encodes = p.passes.encodes;  // and the answer starts from one token
   p.seq_len = encodes ? 1 : *in.seq_len;
   p.output_tokens = in.output_tokens;
   const auto lengths = detail::stated_lengths(in);

@@ -17,6 +17,7 @@ template <class T>
   ReplicaPasses<T> out = own;
   out.step_device = v.step_device();  // without what engines bring for experts
   out.model = v.draft.model;
+  out.encodes = false;
   out.decode_structure = v.draft.model.structure;
   out.plan.tp = v.draft.tp;
   out.plan.pp = out.plan.ep = T{1.0};

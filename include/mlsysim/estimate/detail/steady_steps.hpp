@@ -155,7 +155,7 @@ template <class T = double> class Steady {
     for_each_chunk([&](const T& now, const T& context, double times) {
       const auto own = prefill_of(prompts * ranks, now, context);
       const T brought = prompts * ranks, all = brought + others * (drafted_ + 1.0) / now;
-      auto pass = prefill_of(all, now, context, model.encodes() ? T(brought / all) : T{1.0});
+      auto pass = prefill_of(all, now, context, p_.passes.encodes ? T(brought / all) : T{1.0});
       const Time<T> more = own.cost.sequence_mixing + step - pass.cost.sequence_mixing,
                     wait = pass.cost.launch_wait(p_.passes.plan, layers);
       const Time<T> host = pass.cost.host_launch_time, dispatch = p_.passes.prompt_device.dispatch_overhead;
