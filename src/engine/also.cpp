@@ -22,7 +22,7 @@ template <class Use> void for_each_part(std::string_view text, Use&& use) {
     if (i < text.size() && text[i] == '(') ++depth;
     if (i < text.size() && text[i] == ')') --depth;
     if (i < text.size() && (text[i] != ',' || depth > 0)) continue;
-    if (const auto part = trimmed(text.substr(begin, i - begin)); !part.empty()) use(part);
+    if (const auto part = detail::trimmed(text.substr(begin, i - begin)); !part.empty()) use(part);
     begin = i + 1;
   }
 }
@@ -76,7 +76,7 @@ std::vector<AlsoCall> calls_in(std::string_view text) {
   std::vector<AlsoCall> out;
   for_each_part(text, [&](std::string_view part) {
     const auto open = part.find('(');
-    AlsoCall call{trimmed(part.substr(0, open)), {}};
+    AlsoCall call{detail::trimmed(part.substr(0, open)), {}};
     if (open != std::string_view::npos) {
       if (part.back() != ')')
         throw InputError(kAlso.with(
@@ -86,7 +86,8 @@ std::vector<AlsoCall> calls_in(std::string_view text) {
         if (equals == std::string_view::npos)
           throw InputError(
               kAlso.with({.found = fmt::format("'{}'", input), .expected = "inputs as name=value"}));
-        call.inputs.emplace_back(trimmed(input.substr(0, equals)), trimmed(input.substr(equals + 1)));
+        call.inputs.emplace_back(detail::trimmed(input.substr(0, equals)),
+                                 detail::trimmed(input.substr(equals + 1)));
       });
     }
     out.push_back(std::move(call));

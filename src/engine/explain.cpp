@@ -37,15 +37,15 @@ template <class D> std::string shown(const Quantity<D>& q) { return pretty(AnyQu
 /// One pass that is explained operator by operator.
 struct ExplainedPass {
   ModelView<> model;
-  std::shared_ptr<const std::vector<ConvLayer>> convolution;
+  std::shared_ptr<const std::vector<ConvLayer>> convolution{};
   std::shared_ptr<const std::vector<ListedOperator>>
-      operators;  ///< both the model's own: the text may be read when the workload is gone
+      operators{};  ///< both the model's own: the text may be read when the workload is gone
   Plan<> plan;
   Device<> device;
   Links<> links;
   std::vector<Pass> passes;                            ///< passes of the list that make up the number
   double rounds = 1;                                   ///< how often they run; an update runs once
-  std::string words;                                   ///< which of several passes it is
+  std::string words{};                                 ///< which of several passes it is
   std::array<double, kStageScopes> times{1, 1, 1, 1};  ///< how often the pass has the operators of a place
   std::string limit;  ///< what limits the number, in words; empty where nobody says
   std::vector<std::pair<std::string, Time<>>>
@@ -234,7 +234,7 @@ template <class Price> void add_besides(ExplainedPass& s, Time<> total, const Pr
 
 ExplainedPass explained_of(const ModelView<>& model, const Plan<>& plan, const Device<>& device,
                            const Links<>& links, std::vector<Pass> passes) {
-  return {model, {}, {}, plan, device, links, std::move(passes), 1.0, {}};
+  return {.model = model, .plan = plan, .device = device, .links = links, .passes = std::move(passes)};
 }
 
 /// In steady state: the last chunk of a prompt that is alone, or a step of the requests that run.

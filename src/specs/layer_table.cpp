@@ -85,7 +85,10 @@ const Stack* Workload::main() const {
 }
 
 const Stack* Workload::encoder() const {
-  if (architecture != Architecture::encoder_decoder) return nullptr;
+  const Stack* reader = main();
+  if (architecture != Architecture::encoder_decoder || reader == nullptr ||
+      reader->role != StackRole::decoder)
+    return nullptr;
   for (const auto& s : stacks)
     if (s.role == StackRole::encoder) return &s;
   return nullptr;
@@ -96,13 +99,13 @@ bool Workload::has_shape() const {
   if (architecture == Architecture::cnn) return !convolution.empty();
   if (architecture == Architecture::program) return !operators.empty();
   const Stack *stack = main(), *other = encoder();
-  const bool both = other != nullptr && stack != other && stack->role == StackRole::decoder;
-  if (architecture != Architecture::decoder && architecture != Architecture::encoder && !both) return false;
+  if (architecture != Architecture::decoder && architecture != Architecture::encoder && other == nullptr)
+    return false;
   if (stack == nullptr || !stack->hidden || stack->layers.empty()) return false;
-  if (both && (!other->hidden || other->layers.empty())) return false;
+  if (other != nullptr && (!other->hidden || other->layers.empty())) return false;
   bool known = true, works = false, attends = heads().has_value() || head_per_token(*this);
-  stack_without_law(*stack, both, [&](std::string_view) { known = false; });
-  if (both) stack_without_law(*other, false, [&](std::string_view) { known = false; });
+  stack_without_law(*stack, other != nullptr, [&](std::string_view) { known = false; });
+  if (other != nullptr) stack_without_law(*other, false, [&](std::string_view) { known = false; });
   for_each_place(*stack, [&](const LayerPlace& p) {
     const auto& f = *p.feed_forward;
     works = works || (f.dense && f.dense->width) || (f.experts && f.experts->width) || p.mixer->state_space;

@@ -68,10 +68,10 @@ class OperatorPasses:
         plan.tower = memory.encoder_weights(self.h) * plan.weight_bytes
         return plan
 
-    def prefill(self, prompts, new_tokens, context, bring=1):
-        """`bring`: share of the sequences that bring something to their encoder."""
+    def prefill(self, prompts, new_tokens, context, read=1):
+        """`read`: share of the sequences that the encoder reads in this pass."""
         plan = self.plan("prefill", prompts, new_tokens, context)
-        plan.encoded *= bring
+        plan.encoded *= read
         some = serving.run_pass(self.h, plan, self.prompt_device, self.links)
         some.busy = some.whole.loaded(self.prompt_device)
         some.host_share = serving.host_share([some], self.h, plan, self.prompt_device)
@@ -260,7 +260,7 @@ class Steady:
         for new, held in serving.chunks_of(self.s.seq_len, self.s.cached_prefix_len, self.chunk):
             own = self.passes.prefill(prompts * self.s.ep_size, new, held).whole.sequence_mixing
             brought = prompts * self.s.ep_size
-            share = {"bring": brought / (brought + others / new)} if self.s.encoded else {}
+            share = {"read": brought / (brought + others / new)} if self.s.encoded else {}
             one = self.passes.prefill(brought + others / new, new, held, **share)
             one = self.passes.with_mixing(one, own + step)
             total += max(one.total, lanes * one.slowest)

@@ -66,11 +66,11 @@ template <class T = double> struct ReplicaPasses {
   }
 
   /// `new_tokens` of each of `prompts`, which then hold `context` tokens.
-  /// @param bring share of the prompts that bring something to their encoder
+  /// @param read share of the prompts that the encoder reads in this pass
   [[nodiscard]] PassEstimate<T> prefill(const T& prompts, const T& new_tokens, const T& context,
-                                        const T& bring = T{1.0}) const {
+                                        const T& read = T{1.0}) const {
     Plan<T> p = pass(prompts, new_tokens, context);
-    if (encodes) p.encoded = p.encoded * bring;
+    if (encodes) p.encoded = p.encoded * read;
     return fidelity_model->template estimator<T>().prefill({model, p, prompt_launch, prompt_layer},
                                                            prompt_device, links, context);
   }
@@ -152,7 +152,7 @@ template <class T = double> struct ReplicaPasses {
   }
 };
 
-/// The passes of a replica that serves. Engines bring their own kernels for routed experts: in a step they
+/// The passes of a replica that serves. Engines read their own kernels for routed experts: in a step they
 /// multiply by warp, 16 rows at a time, where a library fills a warp group's 64; prompts fill whole tiles.
 template <class T> [[nodiscard]] ReplicaPasses<T> replica_passes(const ServingProblem<T>& v) {
   const T warp_rows{16.0};

@@ -23,6 +23,7 @@
 #include <mlsysim/estimate/serving_parts.hpp>
 #include <mlsysim/physics/speculative.hpp>
 #include <mlsysim/reflect/join.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/timing/fidelity_model.hpp>
 
 namespace mlsysim {
@@ -119,7 +120,7 @@ template <class T = double> struct ServingProblem {
   }
 
   /// Tokens of a sequence that the decoder holds before it generates any.
-  [[nodiscard]] T prompt_tokens() const { return encodes ? T{1.0} : seq_len; }
+  [[nodiscard]] T prompt_tokens() const { return encodes ? T{UsualRequest::begun} : seq_len; }
   /// Degrees and bytes of a pass, with what its encoder reads.
   [[nodiscard]] Plan<T> pass_plan() const {
     Plan<T> out = plan;

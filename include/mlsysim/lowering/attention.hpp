@@ -226,8 +226,8 @@ template <class T>
 void mix_encoder(const Frame<T>& f, const T& count, const GroupedView<T>& h, const T& heads,
                  const T& kv_heads) {
   const T& hidden = f.stack.hidden;
-  const T each = select(f.plan.encoded > T{0.0}, f.plan.encoded, f.plan.context);
-  const T kv_width = kv_heads * (h.qk_dim + h.v_dim), encoded = f.sequences * each;
+  const T each = encoded_tokens(f.plan), encoded = f.sequences * each;
+  const T kv_width = kv_heads * (h.qk_dim + h.v_dim);
   auto& query = matmul(f, "encoder_query", OpGroup::attention, count, f.tokens, heads * h.qk_dim, hidden);
   if (f.structure.phase == Phase::decode)  // the matrices for keys and values rest
     query.params += params<T>((hidden + f.stack.bias) * kv_width);

@@ -28,6 +28,11 @@ template <class T> [[nodiscard]] T sequences_of(const Plan<T>& p) {
   return select(ranks > T{1.0}, max(p.batch / ranks, T{1.0}), p.batch);
 }
 
+/// Tokens of a sequence that its encoder reads.
+template <class T> [[nodiscard]] T encoded_tokens(const Plan<T>& p) {
+  return select(p.encoded > T{0.0}, p.encoded, p.context);
+}
+
 /// Inputs of every forward rule: model, plan, and the sizes of this device's share of one micro-batch.
 template <class T> struct Frame {
   const Structure& structure;

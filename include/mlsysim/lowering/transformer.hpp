@@ -128,7 +128,7 @@ void forward_encoder(const Structure& structure, const StackView<T>& encoder, co
   const bool serving = structure.phase == Phase::prefill;
   if (serving) own.phase = Phase::inference;
   Plan<T> pass = plan;
-  pass.new_tokens = pass.context = select(plan.encoded > T{0.0}, plan.encoded, plan.context);
+  pass.new_tokens = pass.context = encoded_tokens(plan);
   const std::size_t first = ops.size();
   forward_transformer(own, encoder, pass, ops);
   if (serving)

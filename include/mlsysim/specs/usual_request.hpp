@@ -9,6 +9,7 @@ namespace mlsysim {
 struct UsualRequest {
   static constexpr double prompt = 2048, answer = 128;  ///< tokens
   static constexpr double tokens = prompt + answer;
+  static constexpr double begun = 1;  ///< tokens of a decoder whose prompt an encoder reads
 };
 
 }  // namespace mlsysim

@@ -4,7 +4,10 @@
 #include "detail/manifest.hpp"
 #include "detail/settings.hpp"
 
+#include <mlsysim/units/detail/trimmed.hpp>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -40,12 +43,6 @@ constexpr int kMostCalls = 4;               // around a value: str(int(...))
 constexpr std::size_t kLongestList = 1 << 16;
 
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front())) != 0) s.remove_prefix(1);
-  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back())) != 0) s.remove_suffix(1);
-  return s;
-}
 
 /// The place behind the string that begins at `i`.
 std::size_t behind_string(std::string_view s, std::size_t i) {
@@ -296,6 +293,13 @@ void put_beside(const Script& script, Manifest& out) {
 }
 
 }  // namespace
+
+std::string python_calls() {
+  std::vector<std::string_view> names;
+  for (const auto& call : kCalls)
+    if (std::find(names.begin(), names.end(), call.name) == names.end()) names.push_back(call.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 std::optional<Manifest> read_python(std::string_view text) {
   const Script script(text);

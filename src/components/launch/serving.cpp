@@ -188,8 +188,7 @@ void check_positions(const Settings& s, Launch& launch) {
   const double most = s.positions.value_or(HUGE_VAL);
   const auto planned = launch.fields.find("seq_len");  // what the caller says of requests
   const bool stated = asked.has_value();
-  const bool decodes = s.model == nullptr || s.model->encoder() == nullptr;  // and holds the prompt itself
-  if (!stated && decodes && planned != launch.fields.end()) asked = number_of(planned->second);
+  if (!stated && holds_prompt(s.model) && planned != launch.fields.end()) asked = number_of(planned->second);
   if (!asked || *asked <= most) return;
   if (!stated || (!vllm && launch.format != LaunchFormat::sglang)) {
     launch.notes.push_back(fmt::format("a request of {:g} tokens is longer than the {:g} positions of {}",
@@ -522,8 +521,7 @@ void serving_fields(Settings& s, Launch& launch, const Zoo& zoo) {
     if (!s.has("batch")) fields["batch_size"] = count_text(*setup.requests * r.copies);
     setup.requests = std::max(1.0, *setup.requests * r.copies * r.tp * r.pp / r.devices);
   }
-  const bool decodes = s.model == nullptr || s.model->encoder() == nullptr;  // and holds the prompt itself
-  if (setup.context && !own && decodes && !fields.contains("seq_len")) {
+  if (setup.context && !own && holds_prompt(s.model) && !fields.contains("seq_len")) {
     const double answer = launch.mode == Mode::serve ? answer_of(fields) : 0;
     fields["seq_len"] = count_text(std::max(1.0, *setup.context - answer));
     launch.notes.push_back(

@@ -70,9 +70,8 @@ std::string programs_of(const ShellScript& script) {
 std::string unread_program(const LaunchQuestion& q) {
   if (q.name.ends_with(".yaml") || q.name.ends_with(".yml")) return keys_of(q.text);
   if (q.name.ends_with(".py"))
-    return "a script of Python without a call of LLM, EngineArgs, Engine, Llama, SFTConfig or "
-           "TrainingArguments, "
-           "and without a command in a list";
+    return fmt::format("a script of Python without a command in a list, and without a call of {}",
+                       python_calls());
   const auto script = split_shell(q.text, q.name);
   for (const auto& command : script.commands)
     for (const auto& word : command) {

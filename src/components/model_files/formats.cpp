@@ -225,9 +225,8 @@ class Quantization {
   [[nodiscard]] bool ignores(std::string_view module, double layers) const {
     return ignored_.names(module, layers);
   }
-  /// The scheme of a module, by the rows that name it, else by the one scheme of the file.
+  /// The scheme of a module that is not left out, by the rows that name it, else by the one of the file.
   [[nodiscard]] std::optional<Scheme> of(std::string_view module, double layers) const {
-    if (ignores(module, layers)) return std::nullopt;
     const bool experts_only = json_.contains("moe_quant_algo");
     if (experts_only && module.find(".experts.") == std::string_view::npos) return whole();
     if (rows_.empty()) return whole();
@@ -439,22 +438,23 @@ bool put_schemes(Workload& workload, const Json& q, const Quantization& quantiza
            (experts_only && module.group != TensorGroup::experts) ||
            (layers.beside_dense && module.name == kInFeedForward);
   };
+  std::map<std::string_view, std::optional<Scheme>> schemes;  // by module
   bool any = false;
   for (const auto& module : kModules) {
     if (left_out(module)) continue;
     const bool layered = module.name.starts_with("layers.");
     const double count = layered ? in_layers(module.group) : 1;
-    const auto scheme = quantization.of(module.name, count);
     // One spelling that is left out speaks for the group: the others are not in the file.
-    if (quantization.ignores(module.name, count))
+    if (quantization.ignores(module.name, count)) {
       done.push_back(module.group);
-    else if (scheme && layered)
-      any = true;
+      continue;
+    }
+    const auto& scheme = schemes[module.name] = quantization.of(module.name, count);
+    any = any || (scheme && layered);
   }
   for (const auto& module : kModules) {
     if (left_out(module)) continue;
-    const bool layered = module.name.starts_with("layers.");
-    const auto scheme = quantization.of(module.name, layered ? in_layers(module.group) : 1);
+    const auto& scheme = schemes[module.name];
     if (!scheme) continue;
     // Heads, towers and drafts are quantized only where a file names them.
     const bool named = q.contains("quantized_layers") || module.group == TensorGroup::draft;
@@ -462,10 +462,9 @@ bool put_schemes(Workload& workload, const Json& q, const Quantization& quantiza
     workload.formats.push_back(stored(module.group, *scheme));
     done.push_back(module.group);
   }
-  if (const auto head = quantization.of_head(); head && any)
-    workload.formats.push_back(stored(TensorGroup::head, *head));
-  if (const auto rows = quantization.of_head(); rows && any && quantization.of_mlx())
-    workload.formats.push_back(stored(TensorGroup::embedding, *rows));
+  const auto head = any ? quantization.of_head() : std::nullopt;
+  if (head) workload.formats.push_back(stored(TensorGroup::head, *head));
+  if (head && quantization.of_mlx()) workload.formats.push_back(stored(TensorGroup::embedding, *head));
   return any;
 }
 

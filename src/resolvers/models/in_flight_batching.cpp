@@ -147,8 +147,8 @@ void set_workers(const In& in, const ServingEngine& engine, InFlightProblem<>& p
 }
 
 void set_requests(const In& in, InFlightProblem<>& p, Notes& notes) {
-  const bool encodes = p.passes.encodes;  // and the answer starts from one token
-  p.seq_len = encodes ? 1 : *in.seq_len;
+  const bool encodes = p.passes.encodes;
+  p.seq_len = encodes ? UsualRequest::begun : *in.seq_len;
   p.output_tokens = in.output_tokens;
   const auto lengths = detail::stated_lengths(in);
   p.prompt_lengths = detail::length_spread(lengths.prompts, notes);

@@ -91,7 +91,8 @@ void set_encoder(const In& in, ServingProblem<>& v, Notes& notes) {
   v.encodes = v.fidelity_model->lists_operators() && v.model.encodes();
   if (!v.encodes) return notes.warn("textbook fidelity counts an encoder as further layers of the decoder");
   v.plan.tower_bytes += encoder_weights(v);
-  notes.assume("decoder prompt", 1.0, "the answer of an encoder-decoder starts from one token");
+  notes.assume("decoder prompt", UsualRequest::begun,
+               "the answer of an encoder-decoder starts from one token");
   detail::warn_of_idle(in, {"cached_prefix_len"}, "behind an encoder", notes);
   v.cached_prefix_len = 0;
   v.chunks = 1;

@@ -56,7 +56,7 @@ template <class T = double> class Steady {
     draft_steps_ = ceil_div(drafted_, p.draft_predicts);
   }
 
-  /// Mean step with `running` requests when `others` of them bring a prompt every `steps` steps.
+  /// Mean step with `running` requests when `others` of them read a prompt every `steps` steps.
   struct Step {
     Time<T> itl, decode_step_time, mixed_step_time;  ///< host included
     Time<T> one_pass;                                ///< of the passes with prompts of a step
@@ -75,7 +75,7 @@ template <class T = double> class Steady {
       return sqrt(prompt_passes * (1.0 - prompt_passes)) * abs(T((mixed_step_time - block) / mean_pass()));
     }
   };
-  /// The mean step of `all_running` requests, of which `all_others` bring prompts.
+  /// The mean step of `all_running` requests, of which `all_others` read prompts.
   ///
   /// With a pipeline the requests are divided over micro-batches in flight, one a stage: everything here is
   /// then of one of them, and a step is a cycle of all. With one stage there is one.
@@ -292,11 +292,11 @@ template <class T = double> class Steady {
     });
   }
   /// A pass with `prompts` prompts on the devices that also generate tokens.
-  /// @param bring share of them that bring something to their encoder
+  /// @param read share of them that the encoder reads in this pass
   [[nodiscard]] PassEstimate<T> prefill_of(const T& prompts, const T& now, const T& context,
-                                           const T& bring = T{1.0}) const {
-    return prefills_.at({prompts, now, context, bring},
-                        [&] { return p_.passes.prefill(prompts, now, context, bring); });
+                                           const T& read = T{1.0}) const {
+    return prefills_.at({prompts, now, context, read},
+                        [&] { return p_.passes.prefill(prompts, now, context, read); });
   }
   /// A pass with `prompts` prompts on the devices that compute prompts.
   [[nodiscard]] PassEstimate<T> prompt_of(const T& prompts, const T& now, const T& context) const {

@@ -27,6 +27,8 @@ struct Manifest {
 /// The launch that a script of Python makes by a call (`LLM(...)`, `TrainingArguments(...)`) or as a list of
 /// words; or nothing.
 [[nodiscard]] std::optional<Manifest> read_python(std::string_view text);
+/// The names of the calls that it knows, for messages.
+[[nodiscard]] std::string python_calls();
 /// One word in quotes, with `${NAME}` and `$(NAME)` left to be set. What a shell computes stays as it is.
 [[nodiscard]] std::string quoted(std::string text);
 

@@ -6,6 +6,7 @@
 
 #include <mlsysim/engine/detail/model_name.hpp>
 #include <mlsysim/launch/launch.hpp>
+#include <mlsysim/specs/usual_request.hpp>
 #include <mlsysim/specs/workload.hpp>
 
 #include <map>
@@ -17,10 +18,13 @@
 
 namespace mlsysim::detail {
 
-/// Tokens that a decoder holds of a request at its end: its prompt and answer; behind an encoder, which holds
-/// the prompt, one token and the answer.
+/// Whether the decoder holds the prompt of a request itself, and no encoder does.
+[[nodiscard]] inline bool holds_prompt(const Workload* model) {
+  return model == nullptr || model->encoder() == nullptr;
+}
+/// Tokens that a decoder holds of a request at its end.
 [[nodiscard]] inline double tokens_held(const Workload& model, double prompt, double answer) {
-  return (model.encoder() != nullptr ? 1.0 : prompt) + answer;
+  return (holds_prompt(&model) ? prompt : UsualRequest::begun) + answer;
 }
 
 /// Collects flags; a later one replaces an earlier one of the same quantity.
