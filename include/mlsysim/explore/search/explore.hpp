@@ -73,8 +73,8 @@ struct ExploreOptions {
   std::uint64_t seed = 1;             ///< of the heuristic strategies
   std::uint64_t evaluations = 20000;  ///< after which a heuristic strategy stops
   unsigned threads = 0;               ///< 0: as many as there are cores
-  /// Operations of the tapes that a search by bounds holds at once, some 200 bytes each. A choice of the
-  /// structural axes beyond them is recorded anew when it is looked at.
+  /// Operations of the tapes that a search by bounds holds at once. A choice of the structural axes beyond
+  /// them is recorded anew when it is looked at.
   std::size_t tape_operations = std::size_t{1} << 22;
   std::uint64_t shard = 1, shards = 1;        ///< part `shard` of `shards` of the index space, from 1
   const std::atomic<bool>* cancel = nullptr;  ///< checked a few times a second; the answer so far is valid
