@@ -12,33 +12,12 @@ namespace mlsysim {
 namespace {
 
 constexpr double kLeastHalf = 0.005;  // of a logarithm: what repeats of one measurement differ by at least
+constexpr double kOtherKinds = 5;  // groups for which those of all other kinds of quantities count together
 constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
 
 bool same(const std::string& a, const std::string& b) { return !a.empty() && a == b; }
 
 constexpr double share_of(std::size_t level) { return kIntervalLevels[level] / 100.0; }
-
-/// Kinds of quantities whose errors are told together.
-std::string_view stratum_of(std::string_view metric) {
-  constexpr std::pair<std::string_view, std::string_view> kinds[] = {{"itl", "token time"},
-                                                                     {"ttft", "first token"},
-                                                                     {"token_throughput", "throughput"},
-                                                                     {"goodput", "throughput"},
-                                                                     {"step_latency", "training"},
-                                                                     {"latency", "single pass"},
-                                                                     {"generation_time", "single pass"},
-                                                                     {"collective", "collectives"},
-                                                                     {"memory_used", "memory"},
-                                                                     {"matmul", "kernels"},
-                                                                     {"attention", "kernels"},
-                                                                     {"attention_block", "kernels"},
-                                                                     {"linear_attention", "kernels"},
-                                                                     {"expert_layer", "kernels"},
-                                                                     {"memory_stream", "kernels"}};
-  for (const auto& [key, stratum] : kinds)
-    if (key == metric) return stratum;
-  return metric.find("energy") != metric.npos || metric.find("power") != metric.npos ? "energy" : "other";
-}
 
 std::string words_of(std::size_t distance, const ModelErrorBand& band) {
   if (distance == 0)
@@ -75,17 +54,21 @@ ModelErrorBand ModelErrorBand::of_rate() const {
   return out;
 }
 
-/// Groups that take no part: a group and its twin, those of a table, or all that have a member of their
-/// subject in common.
+/// Groups that take no part: a group and its twin, those of a table, all that have a member of their subject
+/// in common, or the device or software of one.
 struct ErrorBook::Left {
   std::size_t group = kNobody, twin = kNobody;
   std::string_view table{};
   std::string ErrorSubject::*member = nullptr;
   std::string_view of_member{};
+  const ErrorSubject* about = nullptr;
+  std::size_t apart = kKnown;
 
   [[nodiscard]] bool out(std::size_t g, const ResidualGroup& r) const {
     return g == group || g == twin || (!table.empty() && r.table == table) ||
-           (member != nullptr && r.subject.*member == of_member);
+           (member != nullptr && r.subject.*member == of_member) ||
+           (about != nullptr && (((apart & kOtherDevice) != 0 && r.subject.device == about->device) ||
+                                 ((apart & kOtherSoftware) != 0 && r.subject.origin == about->origin)));
   }
 };
 
@@ -100,6 +83,7 @@ struct ErrorBook::Mixture {
   std::vector<Step> steps;
   double outside = 1;                                           // weight that no group speaks for
   std::size_t distance = kFarthestGroup, groups = 0, rows = 0;  // the nearest
+  std::size_t apart = kOtherDevice | kOtherSoftware;            // what none of the nearest shares
 
   /// The least residual up to which this share of the weight lies.
   [[nodiscard]] double quantile(double share) const {
@@ -156,11 +140,11 @@ ErrorBook::ByDistance ErrorBook::by_distance(const ErrorSubject& subject, const 
   return at;
 }
 
-std::optional<ErrorBook::Mixture> ErrorBook::mixture(const ErrorSubject& subject, const ByDistance& at,
-                                                     std::size_t nearest) const {
+std::optional<ErrorBook::Mixture> ErrorBook::mixture(const ErrorSubject& subject,
+                                                     const ByDistance& at) const {
   Mixture out;
   std::vector<double> weight(groups_.size());  // of one residual of the group
-  for (std::size_t d = nearest; d <= kFarthestGroup; ++d) {
+  for (std::size_t d = 0; d <= kFarthestGroup; ++d) {
     if (at[d].empty()) continue;
     const double rest = out.outside / static_cast<double>(witnesses(subject, at[d]) + 1);
     const double each = (out.outside - rest) / static_cast<double>(at[d].size());
@@ -169,7 +153,11 @@ std::optional<ErrorBook::Mixture> ErrorBook::mixture(const ErrorSubject& subject
     if (out.groups > 0) continue;
     out.distance = d;
     out.groups = at[d].size();
-    for (const std::size_t g : at[d]) out.rows += groups_[g].rows;
+    for (const std::size_t g : at[d]) {
+      out.rows += groups_[g].rows;
+      if (same(groups_[g].subject.device, subject.device)) out.apart &= ~kOtherDevice;
+      if (same(groups_[g].subject.origin, subject.origin)) out.apart &= ~kOtherSoftware;
+    }
   }
   if (out.groups == 0) return std::nullopt;
   double until = out.outside / 2;
@@ -200,10 +188,14 @@ ErrorBook::ErrorBook(std::vector<ResidualGroup> groups, BandFactors factors)
   for (std::size_t g = 0; g < groups_.size(); ++g)
     for (const double r : groups_[g].residuals) measured_[groups_[g].subject.metric].push_back({r, g});
   for (auto& [metric, residuals] : measured_) std::ranges::stable_sort(residuals, {}, &Residual::value);
-  if (factors_.size() == kFarthestGroup + 1) return;
-  factors_.assign(kFarthestGroup + 1, {});
-  for (std::size_t d = 0; d <= kFarthestGroup; ++d)
-    for (std::size_t l = 0; l < kIntervalLevels.size(); ++l) factors_[d].push_back(factor(d, l, {}));
+  for (const auto& m : kMeasuredMetrics) {
+    auto& of = factors_[std::string(m.kind)];
+    if (of.size() == kAparts) continue;
+    of.assign(kAparts, {});
+    for (std::size_t apart = 0; apart < kAparts; ++apart)
+      for (std::size_t l = 0; l < kIntervalLevels.size(); ++l)
+        of[apart].push_back(factor(m.kind, apart, l, {}));
+  }
 }
 
 const ErrorBook::Scores& ErrorBook::scores() const {
@@ -211,14 +203,15 @@ const ErrorBook::Scores& ErrorBook::scores() const {
     auto& lists = scores_->lists;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const auto& [about, table, rows, residuals, unmeasured] = groups_[g];
-      const auto at = by_distance(about, {.group = g, .twin = twins_[g]});
-      for (std::size_t d = 0; d <= kFarthestGroup; ++d) {
-        if (at[d].empty()) continue;
-        const auto of = mixture(about, at, d);
+      for (std::size_t apart = 0; apart < kAparts; ++apart) {
+        const Left left{.group = g, .twin = twins_[g], .about = &about, .apart = apart};
+        const auto of = mixture(about, by_distance(about, left));
+        if (!of || of->apart != apart) continue;
+        const double weight = static_cast<double>(rows) / static_cast<double>(residuals.size());
         for (std::size_t l = 0; l < kIntervalLevels.size(); ++l) {
           const auto band = of->band(share_of(l));
           for (const double r : residuals)
-            lists[d][l].push_back({g, band.score(r), 1.0 / static_cast<double>(residuals.size())});
+            lists[apart][l].push_back({g, band.score(r), weight, kind_of(about.metric)});
         }
       }
     }
@@ -228,24 +221,25 @@ const ErrorBook::Scores& ErrorBook::scores() const {
   return *scores_;
 }
 
-double ErrorBook::needed(std::size_t distance, std::size_t level, const Left& left) const {
-  const auto& list = scores().lists[distance][level];
-  double groups = 0, until = 0;
-  for (const auto& s : list)
-    if (!left.out(s.group, groups_[s.group])) groups += s.weight;
-  const double share = std::min(groups, share_of(level) * (groups + 1)) * (1 - 1e-12);
-  double last = 0;
+double ErrorBook::factor(std::string_view kind, std::size_t apart, std::size_t level,
+                         const Left& left) const {
+  const auto& list = scores().lists[apart][level];
+  double own = 0, own_groups = 0, others = 0;
   for (const auto& s : list) {
     if (left.out(s.group, groups_[s.group])) continue;
-    last = s.score;
-    if ((until += s.weight) >= share) break;
+    (s.kind == kind ? own : others) += s.weight;
+    if (s.kind == kind) own_groups += 1 / static_cast<double>(groups_[s.group].residuals.size());
   }
-  return last;
-}
-
-double ErrorBook::factor(std::size_t distance, std::size_t level, const Left& left) const {
-  double out = needed(distance, level, left);
-  for (std::size_t d = 1; d < distance; ++d) out = std::max(out, needed(d, level, left));
+  // The groups of all other kinds count together as some of the mean weight.
+  const double most = own > 0 ? kOtherKinds * own / own_groups : others,
+               each = others > most ? most / others : 1;
+  const double share = share_of(level) * (own + others * each) * (1 - 1e-12);
+  double out = 1, until = 0;
+  for (const auto& s : list) {
+    if (left.out(s.group, groups_[s.group])) continue;
+    out = s.score;
+    if ((until += s.weight * (s.kind == kind ? 1 : each)) >= share) break;
+  }
   return out > 0 ? out : 1;
 }
 
@@ -255,7 +249,7 @@ std::optional<ModelErrorBand> ErrorBook::band(const ErrorSubject& subject, int l
   if (!of) return std::nullopt;
   const auto core = of->band(share_of(l));
   ModelErrorBand out{.level = level};
-  out.widened = factors_[of->distance][l];
+  out.widened = factors_.at(std::string(kind_of(subject.metric)))[of->apart][l];
   out.low = std::exp(core.centre - out.widened * core.half);
   out.high = std::exp(core.centre + out.widened * core.half);
   out.distance = of->distance;
@@ -270,7 +264,7 @@ std::optional<ErrorBook::Held> ErrorBook::held(const ResidualGroup& group, const
   const auto of = mixture(group.subject, by_distance(group.subject, left));
   if (!of) return std::nullopt;
   const auto band = of->band(share_of(level));
-  const double reach = factor(of->distance, level, left);
+  const double reach = factor(kind_of(group.subject.metric), of->apart, level, left);
   const auto inside =
       std::ranges::count_if(group.residuals, [&](double r) { return band.score(r) <= reach; });
   return Held{static_cast<double>(inside) / static_cast<double>(group.residuals.size()), reach * band.half};
@@ -324,7 +318,7 @@ std::vector<StratumCoverage> ErrorBook::strata() const {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const auto& group = groups_[g];
     const auto& about = group.subject;
-    auto& of = sums[stratum_of(about.metric)];
+    auto& of = sums[kind_of(about.metric)];
     const auto add = [&](std::size_t which, const Left& left) {
       if (const auto h = held(group, left, level)) of[which].add(h->share, h->half, group.rows);
     };
@@ -394,7 +388,9 @@ const ErrorBook& ErrorBook::standard_of(std::string_view metric) {
   auto at = books.find(metric);
   if (at != books.end()) return at->second;
   auto factors = read_band_factors();
-  if (factors.size() != kFarthestGroup + 1) factors = standard().factors();  // those of all metrics
+  const auto own = factors.find(kind_of(metric));
+  if (own == factors.end() || own->second.size() != kAparts)
+    factors = standard().factors();  // those of all metrics
   return books.emplace(metric, ErrorBook(read_residual_groups_of(metric), std::move(factors))).first->second;
 }
 

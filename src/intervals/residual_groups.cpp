@@ -188,12 +188,19 @@ std::vector<ResidualGroup> read_residual_groups_of(std::string_view metric) {
 
 BandFactors read_band_factors() {
   const auto table = CsvTable::read(zoo_directory() / "validation" / "residual_factors.csv");
-  BandFactors out(table.rows());
-  for (const int level : kIntervalLevels) {
-    const auto column = table.column(std::to_string(level));
-    for (std::size_t d = 0; d < out.size(); ++d) out[d].push_back(table.number(d, column));
+  BandFactors out;
+  const auto kind = table.column("kind");
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    auto& levels = out[std::string(table.text(r, kind))].emplace_back();
+    for (const int level : kIntervalLevels)
+      levels.push_back(table.number(r, table.column(std::to_string(level))));
   }
   return out;
+}
+
+std::string_view kind_of(std::string_view metric) {
+  const auto* at = std::ranges::find(kMeasuredMetrics, metric, &MeasuredMetric::key);
+  return at != std::end(kMeasuredMetrics) ? at->kind : "other";
 }
 
 std::string to_csv(std::span<const ResidualGroup> groups) {
@@ -210,8 +217,9 @@ std::string to_csv(std::span<const ResidualGroup> groups) {
 std::string factors_csv(std::string residuals) {
   const ErrorBook book(parse_residual_groups(std::move(residuals), "residuals"));
   std::string out(kFactorsHead);
-  for (std::size_t d = 0; d < book.factors().size(); ++d)
-    out += fmt::format("{},{}\n", d, fmt::join(book.factors()[d], ","));
+  for (const auto& [kind, factors] : book.factors())
+    for (std::size_t apart = 0; apart < factors.size(); ++apart)
+      out += fmt::format("{},{},{}\n", kind, apart, fmt::join(factors[apart], ","));
   return out;
 }
 

@@ -38,6 +38,8 @@ inline constexpr std::array<int, 3> kIntervalLevels{50, 80, 95};
 [[nodiscard]] std::size_t error_distance(const ErrorSubject& a, const ErrorSubject& b);
 /// The largest distance there is.
 inline constexpr std::size_t kFarthestGroup = 7;
+/// Bits say what none of the nearest groups shares with a subject: its device, its software.
+inline constexpr std::size_t kKnown = 0, kOtherDevice = 1, kOtherSoftware = 2, kAparts = 4;
 
 /// The range that should contain a measurement: `low` to `high` times the prediction.
 struct ModelErrorBand {
@@ -89,14 +91,19 @@ struct StratumCoverage {
 ///
 /// n counts devices, releases or kinds of link if the groups share none of them with the subject. Forty
 /// groups of one device are one witness of another device's error. If both quantiles lie on one side of the
-/// prediction, the band ends at the prediction and keeps its probability. A widening factor is the one that
-/// held the level over the groups and one more, when each was predicted as if no group nearer than this
-/// distance had been measured. From one step on, factors do not fall. A device without measured kernels is
-/// predicted with the parameters of its class. Its band uses devices in that case, and the errors that
-/// measured devices would have with the parameters of their class (`ResidualGroup::unmeasured`). Those errors
-/// do not count for a measured device. A group's parents stand in place of an infinite interval. References:
-/// Lee, Barber and Willett, "Distribution-free inference with hierarchical data" (2023); Dunn, Wasserman and
-/// Ramdas, "Distribution-free prediction sets for two-layer hierarchical models" (2023).
+/// prediction, the band ends at the prediction and keeps its probability.
+///
+/// A widening factor is the one that held the level over the rows of other groups of the kind of quantity
+/// ("kernels"), each predicted as if nothing had been measured on its device, under its software or both,
+/// where the nearest groups of the subject are of other devices, other software or both. The groups of all
+/// other kinds count together as five. There is no further (n + 1) / n: the mixture keeps 1 / (n + 1) outside
+/// of all residuals. A device without measured kernels is predicted with the parameters of its class. Its
+/// band uses devices in that case, and the errors that measured devices would have with the parameters of
+/// their class (`ResidualGroup::unmeasured`). Those errors do not count for a measured device. A group's
+/// parents stand in place of an infinite interval. References: Lee, Barber and Willett, "Distribution-free
+/// inference with hierarchical data" (2023); Dunn, Wasserman and Ramdas, "Distribution-free prediction sets
+/// for two-layer hierarchical models" (2023); Vovk, "Conditional validity of inductive conformal predictors"
+/// (2012).
 class ErrorBook {
  public:
   /// @param factors as `factors` gives them for these groups; computed here if empty
@@ -107,7 +114,7 @@ class ErrorBook {
   [[nodiscard]] static const ErrorBook& standard_of(std::string_view metric);
 
   [[nodiscard]] const std::vector<ResidualGroup>& groups() const { return groups_; }
-  /// Widening of bands by distance, then by level.
+  /// Widening of bands by kind of quantity, then by what the nearest groups do not share, then by level.
   [[nodiscard]] const BandFactors& factors() const { return factors_; }
   /// The band of a subject; none where no table measures its metric.
   /// @param level 50, 80 or 95 @throws InputError for another
@@ -127,11 +134,10 @@ class ErrorBook {
   };
   [[nodiscard]] ByDistance by_distance(const ErrorSubject& subject, const Left& left) const;
   [[nodiscard]] std::size_t witnesses(const ErrorSubject& subject, std::span<const std::size_t> groups) const;
-  /// The mixture of groups at least that far away; none without groups.
-  [[nodiscard]] std::optional<Mixture> mixture(const ErrorSubject& subject, const ByDistance& at,
-                                               std::size_t nearest = 0) const;
-  [[nodiscard]] double needed(std::size_t distance, std::size_t level, const Left& left) const;
-  [[nodiscard]] double factor(std::size_t distance, std::size_t level, const Left& left) const;
+  /// The mixture of groups; none without groups.
+  [[nodiscard]] std::optional<Mixture> mixture(const ErrorSubject& subject, const ByDistance& at) const;
+  [[nodiscard]] double factor(std::string_view kind, std::size_t apart, std::size_t level,
+                              const Left& left) const;
   [[nodiscard]] std::optional<Held> held(const ResidualGroup& group, const Left& left,
                                          std::size_t level) const;
   [[nodiscard]] bool speaks(std::size_t group, const ErrorSubject& about) const;
@@ -149,12 +155,13 @@ class ErrorBook {
   struct Score {
     std::size_t group;
     double score, weight;
+    std::string_view kind;
   };
-  /// By distance and level, how many half widths the residuals of left-out groups lie from the center,
-  /// sorted.
+  /// By what the nearest groups do not share and by level: how many half widths the residuals of left-out
+  /// groups lie from the center, sorted.
   struct Scores {
     std::once_flag once;
-    std::array<std::array<std::vector<Score>, kIntervalLevels.size()>, kFarthestGroup + 1> lists;
+    std::array<std::array<std::vector<Score>, kIntervalLevels.size()>, kAparts> lists;
   };
   std::shared_ptr<Scores> scores_ = std::make_shared<Scores>();  ///< made at their first use
   [[nodiscard]] const Scores& scores() const;

@@ -14,6 +14,8 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,37 +27,42 @@ namespace mlsysim {
 struct MeasuredMetric {
   std::string_view key;    ///< key of a result of an estimate, or of a quantity of one kernel or device
   std::string_view words;  ///< for readers
+  std::string_view kind;   ///< of quantities whose errors are told together: "kernels"
 };
-inline constexpr MeasuredMetric kMeasuredMetrics[] = {{"ttft", "first token"},
-                                                      {"itl", "time between tokens"},
-                                                      {"token_throughput", "serving throughput"},
-                                                      {"goodput", "throughput within limits"},
-                                                      {"energy_per_token", "energy of a token"},
-                                                      {"step_latency", "training step"},
-                                                      {"energy_per_step", "energy of a training step"},
-                                                      {"memory_used", "memory"},
-                                                      {"latency", "one pass"},
-                                                      {"compile_time", "time to compile"},
-                                                      {"payback_steps", "steps until compiling pays"},
-                                                      {"matmul", "matrix product"},
-                                                      {"matmul_power", "power of matrix products"},
-                                                      {"attention", "attention"},
-                                                      {"attention_block", "attention block"},
-                                                      {"attention_power", "power of attention"},
-                                                      {"linear_attention", "linear attention"},
-                                                      {"expert_layer", "layer of experts"},
-                                                      {"collective", "collective"},
-                                                      {"memory_stream", "memory stream"},
-                                                      {"generation_time", "time of a generation"},
-                                                      {"generation_energy", "energy of a generation"},
-                                                      {"operational_carbon", "operational carbon"},
-                                                      {"interruptions", "interruptions"}};
+inline constexpr MeasuredMetric kMeasuredMetrics[] = {
+    {"ttft", "first token", "first token"},
+    {"itl", "time between tokens", "token time"},
+    {"token_throughput", "serving throughput", "throughput"},
+    {"goodput", "throughput within limits", "throughput"},
+    {"energy_per_token", "energy of a token", "energy"},
+    {"step_latency", "training step", "training"},
+    {"energy_per_step", "energy of a training step", "energy"},
+    {"memory_used", "memory", "memory"},
+    {"latency", "one pass", "single pass"},
+    {"compile_time", "time to compile", "other"},
+    {"payback_steps", "steps until compiling pays", "other"},
+    {"matmul", "matrix product", "kernels"},
+    {"matmul_power", "power of matrix products", "energy"},
+    {"attention", "attention", "kernels"},
+    {"attention_block", "attention block", "kernels"},
+    {"attention_power", "power of attention", "energy"},
+    {"linear_attention", "linear attention", "kernels"},
+    {"expert_layer", "layer of experts", "kernels"},
+    {"collective", "collective", "collectives"},
+    {"memory_stream", "memory stream", "kernels"},
+    {"generation_time", "time of a generation", "single pass"},
+    {"generation_energy", "energy of a generation", "energy"},
+    {"operational_carbon", "operational carbon", "other"},
+    {"interruptions", "interruptions", "other"}};
 /// The metric of a key. A key that is not listed does not compile.
 [[nodiscard]] consteval MeasuredMetric measured(std::string_view key) {
   for (const auto& m : kMeasuredMetrics)
     if (m.key == key) return m;
   throw "no table measures a metric of this key";
 }
+
+/// The kind of a metric; "other" for one that no table measures.
+[[nodiscard]] std::string_view kind_of(std::string_view metric);
 
 /// The properties of a number that its prediction error depends on. An empty text means unknown.
 struct ErrorSubject {
@@ -96,8 +103,9 @@ inline constexpr std::size_t kMostResiduals = 15;
 /// At most `kMostResiduals` of the residuals, by the formula above. @return sorted
 [[nodiscard]] std::vector<double> thinned(std::vector<double> residuals);
 
-/// Factors on the half width of bands, by distance, then by level (`ErrorBook::factors`).
-using BandFactors = std::vector<std::vector<double>>;
+/// Factors on the half width of bands by kind of quantity, then by what the nearest groups do not share, then
+/// by level (`ErrorBook::factors`).
+using BandFactors = std::map<std::string, std::vector<std::vector<double>>, std::less<>>;
 
 /// @param file empty for zoo/validation/residuals.csv of the shipped zoo
 /// @throws InputError for a file that cannot be read, ErrorList with every fault of its text
@@ -106,16 +114,16 @@ using BandFactors = std::vector<std::vector<double>>;
 [[nodiscard]] std::vector<ResidualGroup> read_residual_groups_of(std::string_view metric);
 /// @param name stands for the text in messages
 [[nodiscard]] std::vector<ResidualGroup> parse_residual_groups(std::string text, std::string name);
-/// The shipped factors, which take longer to compute than to read. @throws InputError
+/// The shipped factors, in their order, which take longer to compute than to read. @throws InputError
 [[nodiscard]] BandFactors read_band_factors();
 /// The groups as CSV, in their order, with residuals in thousandths.
 [[nodiscard]] std::string to_csv(std::span<const ResidualGroup> groups);
-/// The factors of the groups in such a CSV, as a CSV by distance.
+/// The factors of the groups in such a CSV, as a CSV.
 [[nodiscard]] std::string factors_csv(std::string residuals);
 
 /// Head lines of the two CSV files.
 inline constexpr std::string_view kResidualsHead =
     "metric,device,generation,origin,family,table,software,link,measured,unmeasured,rows,residuals\n";
-inline constexpr std::string_view kFactorsHead = "distance,50,80,95\n";
+inline constexpr std::string_view kFactorsHead = "kind,apart,50,80,95\n";
 
 }  // namespace mlsysim
