@@ -26,6 +26,11 @@ class Differ {
  public:
   Differ(const LawEntry& law, std::span<const double> in) : law_(law), in_(in), values_(law(in)) {}
 
+  /// Runs follow in which only this input moves, and `next_step` is not asked. @param nodes of these results
+  void keep_one(std::span<const std::size_t> results, std::span<const std::uint32_t> nodes) {
+    results_ = results;
+    one_.emplace(law_.tape(), nodes);
+  }
   /// Runs follow in which only these inputs move, and only these results are read.
   void keep(std::span<const std::size_t> inputs, std::span<const std::size_t> results) {
     // Folding the inputs that do not move pays where there are several runs.
@@ -65,17 +70,23 @@ class Differ {
   /// Seeds move in `direction`.
   [[nodiscard]] Run run(std::span<const std::size_t> inputs, double direction) {
     Run run{.inputs = inputs, .found = std::vector<Found>(results_.size())};
-    tangents_->run(in_, inputs, direction);
-    for (std::size_t r = 0; r < run.found.size(); ++r) {
-      Found& f = run.found[r];
-      for (std::size_t k = 0; k < inputs.size(); ++k) {
-        f.partial[k] = tangents_->partial(r, k);
-        f.steps |= (tangents_->steps(r, k) ? 1u : 0u) << k;
-        f.kinks |= (tangents_->kinks(r, k) ? 1u : 0u) << k;
+    const auto read = [&](auto& tangents, auto&& place) {
+      tangents.run(in_, inputs, direction);
+      for (std::size_t r = 0; r < run.found.size(); ++r) {
+        Found& f = run.found[r];
+        for (std::size_t k = 0; k < inputs.size(); ++k) {
+          f.partial[k] = tangents.partial(place(r), k);
+          f.steps |= (tangents.steps(place(r), k) ? 1u : 0u) << k;
+          f.kinks |= (tangents.kinks(place(r), k) ? 1u : 0u) << k;
+        }
       }
-    }
-    for (std::size_t k = 0; k < inputs.size(); ++k)
-      run.up[k] = tangents_->step_up(k), run.down[k] = tangents_->step_down(k);
+      for (std::size_t k = 0; k < inputs.size(); ++k)
+        run.up[k] = tangents.step_up(k), run.down[k] = tangents.step_down(k);
+    };
+    if (one_)
+      read(*one_, [&](std::size_t r) { return results_[r]; });
+    else
+      read(*tangents_, [](std::size_t r) { return r; });
     return run;
   }
 
@@ -157,6 +168,7 @@ class Differ {
   std::span<const std::size_t> results_;
   Tape tape_;
   std::optional<Tangents> tangents_;
+  std::optional<TangentsOf<1>> one_;  ///< on the tape of the law, in place of the others
   std::vector<Rounded> rounded_;
   std::vector<double> here_, there_, before_;  ///< values of the nodes: at the point, at a move, before it
 };
@@ -194,9 +206,9 @@ std::vector<std::size_t> kinked_inputs(std::span<const Differ::Run> runs) {
 
 /// Inputs for which one sweep is not enough: counts, whose slope is a change over a step, and those that are
 /// rough for one of the results, unless by steps that are only to be marked.
-std::vector<std::size_t> smooth_gradient(const LawEntry& law, std::span<const std::size_t> wanted,
+std::vector<std::size_t> smooth_gradient(const LawEntry& law, Slopes& slopes,
+                                         std::span<const std::size_t> wanted,
                                          std::span<const std::size_t> results, Steps steps, Gradient& g) {
-  Slopes slopes(law.tape(), results);
   slopes.run(g.in, wanted);
   std::vector<bool> rough(g.in.size());
   for (const std::size_t r : results) {
@@ -216,11 +228,10 @@ std::vector<std::size_t> smooth_gradient(const LawEntry& law, std::span<const st
   return out;
 }
 
-/// Slopes by these inputs, with both sides of kinks and the moves to the next steps.
+/// Slopes by these inputs, with both sides of kinks and the moves to the next steps where they are followed.
 void rough_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t> wanted,
-                    std::span<const std::size_t> results, Gradient& g) {
+                    std::span<const std::size_t> results, Steps steps_are, Gradient& g) {
   const std::size_t n_in = g.in.size(), n_out = g.values.size();
-  at.keep(wanted, results);
   const auto runs_of = [&](std::span<const std::size_t> inputs, double direction) {
     std::vector<Differ::Run> runs;
     for (std::size_t first = 0; first < inputs.size(); first += kSeeds)
@@ -263,15 +274,25 @@ void rough_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t
     }
     // Over a move of a few units in the last place a quotient says nothing.
     constexpr double far = 1e-9;
-    if (const auto step = at.next_step(forward, w % kSeeds, range);
+    const bool followed = steps_are == Steps::followed;
+    if (const auto step = followed ? at.next_step(forward, w % kSeeds, range) : Differ::Step{};
         !step.there.empty() && std::fabs(step.to - g.in[i]) > far * std::fabs(g.in[i])) {
       set_steps(g, i, step.to, step.there, steps);
     } else {
       // A jump of `select` right here, or no step within the range: the value just beside tells the change.
-      const double to = std::nextafter(g.in[i], range.high > g.in[i] ? INFINITY : -INFINITY);
+      // Of steps that are only marked the edge is just beside, too, where it is that near.
+      double to = std::nextafter(g.in[i], range.high > g.in[i] ? INFINITY : -INFINITY);
+      const double up = forward.up[seed], down = forward.down[seed], near = far * std::fabs(g.in[i]);
+      if (const double over = g.in[i] + (up <= down ? up + near : -(down + near));
+          !followed && std::min(up, down) <= near && admissible(range, over))
+        to = over;
       set_steps(g, i, to, at.moved(i, to), steps);
-      for (const std::size_t r : results)
-        if (Sensitivity& s = g.entries[r * n_in + i]; steps[r] && s.change != 0) s.step = 0;
+      for (const std::size_t r : results) {
+        if (!steps[r]) continue;
+        Sensitivity& s = g.entries[r * n_in + i];
+        if (!followed && std::fabs(s.change) <= far * std::fabs(g.values[r])) s.change = 0;  // no jump
+        if (s.change != 0 || !followed) s.step = 0;
+      }
     }
   }
 }
@@ -366,8 +387,13 @@ Gradient gradient(const LawEntry& law, std::span<const double> in, std::span<con
   g.values = at.values();
   g.entries.resize(g.in.size() * g.values.size());
   if (law.is_law()) {
-    const auto rough = smooth_gradient(law, wanted, results, steps, g);
-    if (!rough.empty()) rough_gradient(law, at, rough, results, g);
+    Slopes slopes(law.tape(), results);
+    const auto rough = smooth_gradient(law, slopes, wanted, results, steps, g);
+    if (rough.size() == 1 && steps == Steps::marked)
+      at.keep_one(results, slopes.nodes());
+    else if (!rough.empty())
+      at.keep(rough, results);
+    if (!rough.empty()) rough_gradient(law, at, rough, results, steps, g);
   } else {
     numeric_gradient(law, at, wanted, results, g);
   }

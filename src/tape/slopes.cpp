@@ -67,6 +67,14 @@ inline double Slopes::tangent_of(std::size_t n) const {
 inline void Slopes::push(std::size_t n, std::span<const double> in) {
   const Recording& r = tape_->recording();
   const TapeNode& node = r.nodes[n];
+  const double a = values_[node.a], b = values_[node.b];
+  // Four operations are most of a tape: one branch for each node of these.
+  const auto arithmetic = [&](double value, double by_a, double by_b) {
+    values_[n] = value;
+    moves_[n] = static_cast<std::uint8_t>(moves_[node.a] | moves_[node.b]);
+    tangents_[n] = (moves_[node.a] != 0 ? by_a * tangents_[node.a] : 0) +
+                   (moves_[node.b] != 0 ? by_b * tangents_[node.b] : 0);
+  };
   switch (node.op) {
     case TapeOp::input:
       values_[n] = in[node.a];
@@ -75,11 +83,19 @@ inline void Slopes::push(std::size_t n, std::span<const double> in) {
       values_[n] = r.constants[node.a];
       moves_[n] = 0;
       return;
+    case TapeOp::add:
+      return arithmetic(a + b, 1, 1);
+    case TapeOp::subtract:
+      return arithmetic(a - b, 1, -1);
+    case TapeOp::multiply:
+      return arithmetic(a * b, b, a);
+    case TapeOp::divide:
+      return arithmetic(a / b, 1 / b, -(a / b) / b);
     case TapeOp::loop:
       values_[n] = loop_value(r, node, values_);
       break;
     default:
-      values_[n] = compute(node.op, values_[node.a], values_[node.b], values_[node.c]);
+      values_[n] = compute(node.op, a, b, values_[node.c]);
   }
   std::uint8_t moves = 0;
   for_each_operand(r, node, [&](std::uint32_t o) { moves |= moves_[o]; });
@@ -181,6 +197,12 @@ void Slopes::pull(std::size_t n) {
     case TapeOp::select:
       ask(node.a);
       pass(n, a != 0 ? node.b : node.c, 1.0);
+      break;
+    case TapeOp::add:
+      pass(n, node.a, 1), pass(n, node.b, 1);
+      break;
+    case TapeOp::multiply:
+      pass(n, node.a, b), pass(n, node.b, a);
       break;
     default:
       // The tip of a size, of one number or of two, has no slope.

@@ -7,23 +7,21 @@
 #include <cmath>
 
 namespace mlsysim {
-namespace {
 
-constexpr int kSeeds = Tangents::kSeeds;
-constexpr std::uint32_t kAll = (1u << kSeeds) - 1u;
-
-}  // namespace
-
-Tangents::Tangents(const Tape& tape)
+template <int seed_count>
+TangentsOf<seed_count>::TangentsOf(const Tape& tape, std::span<const std::uint32_t> nodes)
     : tape_(&tape),
+      nodes_(nodes),
       values_(tape.size()),
       partials_(tape.size() * kSeeds),
       marks_(tape.size()),
       moves_(tape.size()),
       written_(tape.size()) {}
 
-void Tangents::clear_row(std::size_t n) { std::fill_n(row(n), kSeeds, 0.0); }
-void Tangents::rest(std::size_t n) {
+template <int seed_count> void TangentsOf<seed_count>::clear_row(std::size_t n) {
+  std::fill_n(row(n), kSeeds, 0.0);
+}
+template <int seed_count> void TangentsOf<seed_count>::rest(std::size_t n) {
   if (written_[n] == 0) return;
   clear_row(n);
   written_[n] = 0;
@@ -31,7 +29,8 @@ void Tangents::rest(std::size_t n) {
 
 /// Adds `slope` times the partials of an operand. A seed that does not move it stays still even where the
 /// slope is infinite or undefined.
-void Tangents::chain(std::size_t n, std::uint32_t operand, double slope) {
+template <int seed_count>
+void TangentsOf<seed_count>::chain(std::size_t n, std::uint32_t operand, double slope) {
   const double* const from = row(operand);
   double* const to = row(n);
   if (std::isfinite(slope)) {
@@ -41,7 +40,8 @@ void Tangents::chain(std::size_t n, std::uint32_t operand, double slope) {
   }
 }
 
-void Tangents::note_step(double x, double rounded, const double* partial, bool up) {
+template <int seed_count>
+void TangentsOf<seed_count>::note_step(double x, double rounded, const double* partial, bool up) {
   const auto [above, below] = detail::to_whole(x, rounded, up);
   for (int i = 0; i < kSeeds; ++i) {
     if (partial[i] == 0.0) continue;
@@ -52,7 +52,7 @@ void Tangents::note_step(double x, double rounded, const double* partial, bool u
   }
 }
 
-void Tangents::round(std::size_t n, bool up) {
+template <int seed_count> void TangentsOf<seed_count>::round(std::size_t n, bool up) {
   const std::uint32_t a = tape_->node(n).a;
   values_[n] = up ? std::ceil(values_[a]) : std::floor(values_[a]);
   Marks m = marks_[a];
@@ -63,7 +63,8 @@ void Tangents::round(std::size_t n, bool up) {
   note_step(values_[a], values_[n], row(a), up);
 }
 
-void Tangents::choose(std::size_t n, std::uint32_t a, std::uint32_t b, bool larger) {
+template <int seed_count>
+void TangentsOf<seed_count>::choose(std::size_t n, std::uint32_t a, std::uint32_t b, bool larger) {
   const double x = values_[a], y = values_[b];
   const bool first = larger ? y < x : x < y, second = larger ? x < y : y < x;
   values_[n] = first ? x : y;
@@ -84,7 +85,7 @@ void Tangents::choose(std::size_t n, std::uint32_t a, std::uint32_t b, bool larg
 }
 
 /// A condition keeps, instead of steps and kinks, for which seeds it holds after a small move and before one.
-void Tangents::compare(std::size_t n) {
+template <int seed_count> void TangentsOf<seed_count>::compare(std::size_t n) {
   const TapeNode& node = tape_->node(n);
   const double x = values_[node.a], y = values_[node.b];
   values_[n] = compute(node.op, x, y);
@@ -102,7 +103,7 @@ void Tangents::compare(std::size_t n) {
 
 /// `b` where the condition holds, else `c`; where it is about to change, the other's partials or a step. What
 /// changes on the other side of the point leaves a bit only.
-void Tangents::pick(std::size_t n) {
+template <int seed_count> void TangentsOf<seed_count>::pick(std::size_t n) {
   const TapeNode& node = tape_->node(n);
   const bool holds = values_[node.a] != 0;
   const std::uint32_t from = holds ? node.b : node.c, other = holds ? node.c : node.b;
@@ -126,7 +127,7 @@ void Tangents::pick(std::size_t n) {
   }
 }
 
-void Tangents::run_loop_at(std::size_t n) {
+template <int seed_count> void TangentsOf<seed_count>::run_loop_at(std::size_t n) {
   const TapeLoop& loop = tape_->recording().loops[tape_->node(n).a];
   const std::uint32_t state = tape_->node(n).b;
   const Tape body(loop.body);
@@ -156,9 +157,9 @@ void Tangents::run_loop_at(std::size_t n) {
   for (double round = 0; round < count; ++round) {
     in[0] = round;
     std::fill(next.begin(), next.end(), 0.0);
-    for (std::size_t first = 1; first < width; first += kSeeds) {
+    for (std::size_t first = 1; first < width; first += Tangents::kSeeds) {
       std::vector<std::size_t> seeds;
-      for (std::size_t i = first; i < std::min(width, first + kSeeds); ++i) seeds.push_back(i);
+      for (std::size_t i = first; i < std::min(width, first + Tangents::kSeeds); ++i) seeds.push_back(i);
       inner.run(in, seeds, 1.0);
       for (std::size_t s = 0; s < states; ++s) {
         next_value[s] = inner.value(s);
@@ -189,7 +190,33 @@ void Tangents::run_loop_at(std::size_t n) {
   note_step(count, std::ceil(count), row(loop.count), true);
 }
 
-void Tangents::step(std::size_t n) {
+/// Steps and kinks of the operands. A factor beside a zero moves nothing, whatever steps it takes.
+template <int seed_count>
+inline void TangentsOf<seed_count>::mark_operands(std::size_t n, const TapeNode& node) {
+  const bool product = node.op == TapeOp::multiply;
+  marks_[n] = product && values_[node.b] == 0 ? Marks{} : marks_[node.a];
+  if (operands_of(node.op) == 2 && !(product && values_[node.a] == 0))
+    marks_[n].steps |= marks_[node.b].steps, marks_[n].kinks |= marks_[node.b].kinks;
+}
+
+/// Sums, products and quotients are most of a tape: one branch for each node of these.
+template <int seed_count>
+inline void TangentsOf<seed_count>::arithmetic(std::size_t n, const TapeNode& node, double value, double by_a,
+                                               double by_b) {
+  values_[n] = value;
+  moves_[n] = static_cast<std::uint8_t>(moves_[node.a] | moves_[node.b]);
+  if (moves_[n] == 0) {
+    marks_[n] = {};
+    return rest(n);
+  }
+  written_[n] = 1;
+  mark_operands(n, node);
+  clear_row(n);
+  if (moves_[node.a] != 0) chain(n, node.a, by_a);
+  if (moves_[node.b] != 0) chain(n, node.b, by_b);
+}
+
+template <int seed_count> void TangentsOf<seed_count>::step(std::size_t n) {
   const TapeNode& node = tape_->node(n);
   const double a = values_[node.a], b = values_[node.b];
   switch (node.op) {
@@ -230,11 +257,7 @@ void Tangents::step(std::size_t n) {
   }
   const bool two = operands_of(node.op) == 2;
   const double v = values_[n] = compute(node.op, a, b);
-  // A factor beside a zero moves nothing, whatever steps it takes.
-  const bool product = node.op == TapeOp::multiply;
-  marks_[n] = product && b == 0 ? Marks{} : marks_[node.a];
-  if (two && !(product && a == 0))
-    marks_[n].steps |= marks_[node.b].steps, marks_[n].kinks |= marks_[node.b].kinks;
+  mark_operands(n, node);
   clear_row(n);
   const bool by_a = moves_[node.a] != 0, by_b = two && moves_[node.b] != 0;
   if (node.op == TapeOp::abs && a == 0) {
@@ -256,8 +279,9 @@ void Tangents::step(std::size_t n) {
   if (by_b) chain(n, node.b, slopes.by_b);
 }
 
-void Tangents::visit(std::size_t n, std::span<const double> in, std::span<const std::size_t> seeds,
-                     double direction) {
+template <int seed_count>
+void TangentsOf<seed_count>::visit(std::size_t n, std::span<const double> in,
+                                   std::span<const std::size_t> seeds, double direction) {
   const Recording& r = tape_->recording();
   const TapeNode& node = r.nodes[n];
   if (node.op == TapeOp::input || node.op == TapeOp::constant) {
@@ -269,6 +293,11 @@ void Tangents::visit(std::size_t n, std::span<const double> in, std::span<const 
       if (seeds[k] == node.a) row(n)[k] = direction, moves_[n] = written_[n] = 1;
     return;
   }
+  const double a = values_[node.a], b = values_[node.b];
+  if (node.op == TapeOp::add) return arithmetic(n, node, a + b, 1, 1);
+  if (node.op == TapeOp::multiply) return arithmetic(n, node, a * b, b, a);
+  if (node.op == TapeOp::subtract) return arithmetic(n, node, a - b, 1, -1);
+  if (node.op == TapeOp::divide) return arithmetic(n, node, a / b, 1 / b, -(a / b) / b);
   std::uint8_t moves = 0;
   for_each_operand(r, node, [&](std::uint32_t o) { moves |= moves_[o]; });
   moves_[n] = moves;
@@ -283,11 +312,18 @@ void Tangents::visit(std::size_t n, std::span<const double> in, std::span<const 
   rest(n);
 }
 
-void Tangents::run(std::span<const double> in, std::span<const std::size_t> seeds, double direction) {
+template <int seed_count>
+void TangentsOf<seed_count>::run(std::span<const double> in, std::span<const std::size_t> seeds,
+                                 double direction) {
   assert(seeds.size() <= kSeeds);
   std::fill(std::begin(up_), std::end(up_), std::numeric_limits<double>::infinity());
   std::fill(std::begin(down_), std::end(down_), std::numeric_limits<double>::infinity());
-  for (std::size_t n = 0; n < tape_->size(); ++n) visit(n, in, seeds, direction);
+  if (nodes_.empty())
+    for (std::size_t n = 0; n < tape_->size(); ++n) visit(n, in, seeds, direction);
+  for (const std::uint32_t n : nodes_) visit(n, in, seeds, direction);
 }
+
+template class TangentsOf<1>;
+template class TangentsOf<8>;
 
 }  // namespace mlsysim

@@ -71,7 +71,8 @@ struct Gradient {
 /// @param wanted indices of inputs; the entries of the others stay zero. All by default
 /// @param results indices of results; the entries of the others stay zero. All by default: one sweep
 /// backwards for each
-/// @param steps `marked` leaves `step` and `change` of inputs at 0 that meet a ceil or floor and no tie
+/// @param steps `marked` leaves `step` and `change` of inputs at 0 that meet a ceil or floor and do not jump
+/// right here
 /// @throws InputError, DomainError for inputs that are not admissible
 [[nodiscard]] Gradient gradient(const LawEntry& law, std::span<const double> in,
                                 std::span<const std::size_t> wanted = {},

@@ -32,6 +32,9 @@ class Slopes {
   void run(std::span<const double> in, std::span<const std::size_t> moving = {});
   [[nodiscard]] double value(std::size_t result) const { return values_[tape_->output(result)]; }
 
+  /// The nodes that the results need, in order.
+  [[nodiscard]] std::span<const std::uint32_t> nodes() const { return live_; }
+
   /// Slopes of one result by the moving inputs at the point of the last `run`.
   void reverse(std::size_t result);
   [[nodiscard]] double partial(std::size_t input) const { return partials_[input]; }

@@ -1,6 +1,6 @@
 #pragma once
-/// Derivatives of all results of a tape by up to 8 inputs at once (forward mode), one-sided at kinks and
-/// steps.
+/// Derivatives of all results of a tape by one or up to 8 inputs at once (forward mode), one-sided at kinks
+/// and steps.
 ///
 ///     tangent[n] = sum over operands a of (d value[n] / d value[a]) * tangent[a],  tangent[seed] = direction
 ///
@@ -20,12 +20,14 @@
 namespace mlsysim {
 
 /// Runs a tape on values with their partials; holds the workspace. The tape must outlive it. Not thread-safe.
-class Tangents {
+/// @tparam seed_count inputs of one run: 1 or 8
+template <int seed_count> class TangentsOf {
  public:
   /// Inputs of one run.
-  static constexpr int kSeeds = 8;
+  static constexpr int kSeeds = seed_count;
 
-  explicit Tangents(const Tape& tape);
+  /// @param nodes those that runs visit, in order, all by default; they must outlive it
+  explicit TangentsOf(const Tape& tape, std::span<const std::uint32_t> nodes = {});
 
   /// @param seeds at most `kSeeds` inputs, which move in `direction` (+1 or -1)
   void run(std::span<const double> in, std::span<const std::size_t> seeds, double direction);
@@ -49,6 +51,7 @@ class Tangents {
   [[nodiscard]] double step_down(std::size_t seed) const { return down_[seed]; }
 
  private:
+  static constexpr std::uint32_t kAll = (1u << kSeeds) - 1u;
   struct Marks {
     std::uint32_t steps = 0,
                   kinks = 0;  ///< of a condition: which seeds it holds for after a small move, and before one
@@ -59,6 +62,8 @@ class Tangents {
 
   void visit(std::size_t n, std::span<const double> in, std::span<const std::size_t> seeds, double direction);
   void step(std::size_t n);
+  void arithmetic(std::size_t n, const TapeNode& node, double value, double by_a, double by_b);
+  void mark_operands(std::size_t n, const TapeNode& node);
   void compare(std::size_t n);
   void choose(std::size_t n, std::uint32_t a, std::uint32_t b, bool larger);
   void pick(std::size_t n);
@@ -71,11 +76,16 @@ class Tangents {
   void rest(std::size_t n);
 
   const Tape* tape_;
+  std::span<const std::uint32_t> nodes_;
   std::vector<double> values_, partials_;
   std::vector<Marks> marks_;
   std::vector<std::uint8_t> moves_;    ///< whether a seed reaches the node at all
   std::vector<std::uint8_t> written_;  ///< whether its partials may be other than zero
   double up_[kSeeds] = {}, down_[kSeeds] = {};
 };
+
+extern template class TangentsOf<1>;
+extern template class TangentsOf<8>;
+using Tangents = TangentsOf<8>;
 
 }  // namespace mlsysim
