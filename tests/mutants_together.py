@@ -4,8 +4,9 @@ usage: mutants_together.py <toolchain.json of a finished build> [--room ROOM ...
 
 A change becomes code that compiles either way: `a + b` reads `a + mutant::Sign{7} * b`, `min(` reads `mutant::min_max<7>(`, a number is
 chosen. The sources and tests that read a changed file are compiled once, and each change is a run of the test programs with MUTANT=7. Lines
-with which the copy does not compile are left as they are; what stands there is tried one by one, as mutants.py does. Samples are drawn room
-by room, those of `mutants.py --room ROOM --sample N --seed N`.
+with which the copy does not compile are left as they are; what stands there is tried one by one, as mutants.py does. What passes the test
+programs is asked of the second program of the laws (tests/reference/compare.py), over a Python module linked with the same objects. Samples
+are drawn room by room, those of `mutants.py --room ROOM --sample N --seed N`.
 """
 
 import argparse
@@ -103,10 +104,10 @@ def changed(text, here):
 
 class Together:
     def __init__(self, bench, chosen):
-        self.bench, self.chosen, self.out, self.objects = bench, chosen, set(), {}
+        self.bench, self.chosen, self.out, self.objects, self.folder_of_python = bench, chosen, set(), {}, bench.folder / "python"
         switch = bench.folder / "switch.hpp"
         switch.write_text(SWITCH)
-        self.flags = ["-include", str(switch), "-fmax-errors=0"]
+        self.flags = ["-include", str(switch), "-fmax-errors=0", "-fPIC"]
         self.files = sorted({path for path, *_ in chosen.values()})
         self.inside = set()
         for path in self.files:
@@ -188,9 +189,36 @@ class Together:
             programs[unit] = self.bench.folder / f"together_{unit.parent.name}_{unit.stem}"
             self.link("", [self.objects[unit]], programs[unit])
         self.programs, self.tests = programs, tests
+        self.link_module(objects)
+
+    def link_module(self, objects):
+        """The Python package of the build, with a module that has the changes."""
+        tools, to = self.bench.tools, self.folder_of_python / "mlsysim"
+        built = pathlib.Path(tools["binary_dir"])
+        to.mkdir(parents=True)
+        for path in (built / "python" / "mlsysim").iterdir():
+            if path.suffix == ".so":
+                own = sorted((built / "bindings/python/CMakeFiles/mlsysim_python.dir").rglob("*.o"))
+                linked = subprocess.run([tools["compiler"], "-shared", "-Wl,-z,muldefs", *objects, *own, *built.glob("src/cli/libmlsysim_program.a"), *tools["link"], "-o", to / path.name], capture_output=True, text=True)
+                if linked.returncode != 0:
+                    sys.exit(f"{path.name} does not link: {linked.stderr[-2000:]}")
+            else:
+                (to / path.name).symlink_to(path)
+
+    def agrees(self, k):
+        """Whether the second program of the laws sees no difference."""
+        environment = self.environment(k) | {"PYTHONPATH": str(self.folder_of_python)}
+        ran = subprocess.run([self.bench.tools["python"], ROOT / "tests" / "reference" / "compare.py"], capture_output=True, text=True, preexec_fn=mutants.at_most(600), env=environment)
+        if ran.returncode == 77:
+            sys.exit(f"the package does not load: {ran.stdout[-1000:]}{ran.stderr[-1000:]}")
+        return ran.returncode == 0
+
+    @staticmethod
+    def environment(k):
+        return {**os.environ, "MLSYSIM_ZOO_PATH": str(ROOT / "zoo"), "MUTANT": str(k)}
 
     def passes(self, program, k):
-        environment = {**os.environ, "MLSYSIM_ZOO_PATH": str(ROOT / "zoo"), "MUTANT": str(k)}
+        environment = self.environment(k)
         return subprocess.run([self.programs[program], "--abort", *mutants.APART.get(program, ())], capture_output=True, preexec_fn=mutants.at_most(240), cwd=self.bench.folder, env=environment).returncode == 0
 
     def fate(self, k):
@@ -203,7 +231,9 @@ class Together:
                 self.place(p).unlink(missing_ok=True)
             text = "\n".join(lines)
             return self.bench.fate_of_source(text, path) if is_linked(path) else self.bench.fate_of(text, path, self.tests[path])
-        return "survived" if all(self.passes(p, k) for p in (mutants.programs_of(path) if is_linked(path) else self.tests[path])) else "killed"
+        if not is_linked(path):
+            return "survived" if all(self.passes(p, k) for p in self.tests[path]) else "killed"
+        return "survived" if all(self.passes(p, k) for p in mutants.programs_of(path)) and self.agrees(k) else "killed"
 
 
 def main():
@@ -237,6 +267,8 @@ def main():
             for program in together.programs:
                 if not together.passes(program, -1):
                     sys.exit(f"{program} does not pass without a change")
+            if not together.agrees(-1):
+                sys.exit("the second program does not agree without a change")
         # What stands in the build goes first: what is tried alone takes its files away.
         for k in sorted(said, key=lambda k: (k in left and k not in together.inside, k)):
             fate = "same" if k not in chosen else tried[said[k]] if said[k] in tried else together.fate(k)
