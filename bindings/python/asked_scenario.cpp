@@ -2,6 +2,7 @@
 
 #include <mlsysim/engine/detail/checkpoints.hpp>
 #include <mlsysim/engine/detail/model_name.hpp>
+#include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/zoo/loader.hpp>
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 #include "space_rows.hpp"
 #include "values.hpp"
 
+#include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/explore/ask/compare.hpp>
 #include <mlsysim/explore/ask/intervals.hpp>

@@ -4,10 +4,13 @@
 #include "reading_notes.hpp"
 
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/engine/plan_file.hpp>
+#include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/report/interval_report.hpp>
 #include <mlsysim/report/scorecard_report.hpp>
+#include <mlsysim/specs/zoo.hpp>
 
 #include <fmt/format.h>
 

@@ -2,6 +2,12 @@
 #include "output.hpp"
 
 #include <mlsysim/engine/detail/settle.hpp>
+#include <mlsysim/engine/field_input.hpp>
+#include <mlsysim/explore/ask/compare.hpp>
+#include <mlsysim/explore/ask/intervals.hpp>
+#include <mlsysim/explore/ask/sensitivity.hpp>
+#include <mlsysim/explore/ask/solve.hpp>
+#include <mlsysim/explore/ask/uncertainty.hpp>
 #include <mlsysim/explore/subject/explanation.hpp>
 #include <mlsysim/reflect/detail/aliases.hpp>
 #include <mlsysim/report/explanation_report.hpp>

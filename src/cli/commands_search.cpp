@@ -2,6 +2,8 @@
 #include "output.hpp"
 #include "usual_space.hpp"
 
+#include <mlsysim/engine/field_input.hpp>
+#include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/explore/ask/optimize.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/report/interval_report.hpp>

@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 
+#include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/explore/space/space.hpp>

@@ -1,6 +1,7 @@
 #include "detail/draft_head.hpp"
 #include "detail/plan_table.hpp"
 
+#include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
 
 #include <mlsysim/engine/detail/model_name.hpp>

@@ -2,6 +2,11 @@
 // matter.
 
 #include "detail/brief_explore.hpp"
+#include <mlsysim/explore/ask/compare.hpp>
+#include <mlsysim/explore/ask/intervals.hpp>
+#include <mlsysim/explore/ask/solve.hpp>
+#include <mlsysim/explore/ask/uncertainty.hpp>
+#include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/reflect/label.hpp>
 #include <mlsysim/report/detail/axis_words.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>

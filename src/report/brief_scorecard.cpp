@@ -2,6 +2,7 @@
 // three notes.
 
 #include <mlsysim/estimate/detail/bottleneck.hpp>
+#include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/reflect/label.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
 #include <mlsysim/report/detail/verdict.hpp>

@@ -1,3 +1,7 @@
+#include <mlsysim/explore/ask/compare.hpp>
+#include <mlsysim/explore/ask/intervals.hpp>
+#include <mlsysim/explore/ask/sensitivity.hpp>
+#include <mlsysim/explore/ask/solve.hpp>
 #include <mlsysim/report/explore_report.hpp>
 
 #include "detail/brief_explore.hpp"

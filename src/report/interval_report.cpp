@@ -1,3 +1,4 @@
+#include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/report/interval_report.hpp>
 
 #include "detail/human.hpp"

@@ -1,3 +1,5 @@
+#include <mlsysim/engine/plan_assertion.hpp>
+#include <mlsysim/engine/scorecard.hpp>
 #include <mlsysim/report/scorecard_report.hpp>
 
 #include <mlsysim/report/detail/text_layout.hpp>

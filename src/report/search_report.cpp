@@ -1,3 +1,4 @@
+#include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 

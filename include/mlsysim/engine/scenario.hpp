@@ -138,8 +138,7 @@ struct Scenario {
     return lora_rank || trainable_fraction < 1 ? std::nullopt : workload->training.tokens;
   }
 
-  static constexpr auto fields() {
-    using S = Scenario;
+  template <class S = Scenario> static constexpr auto fields() {
     return join(
         rows(field(&S::name, "name", "", "name of the scenario").defaulted("scenario"),
              field(&S::workload, key::workload), field(&S::hardware, key::hardware).defaulted("the fleet's"),

@@ -5,9 +5,9 @@
 /// Example: `set("seq_len", "1024")`, then `set("seq_len", "4096")` gives 4096 tokens.
 /// `set("zero_stage", "1")` in mode serve throws InputError.
 
-#include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/engine/scenario.hpp>
 #include <mlsysim/resolver_api/notes.hpp>
+#include <mlsysim/units/error.hpp>
 
 #include <map>
 #include <memory>
@@ -16,6 +16,8 @@
 #include <vector>
 
 namespace mlsysim {
+
+class Zoo;
 
 /// A Scenario together with everything that it points to.
 struct BuiltScenario {

@@ -11,12 +11,16 @@
 /// 41.6 GB holds 507,808 tokens, so 61 requests of 8,192 tokens fit.
 
 #include <mlsysim/engine/scorecard.hpp>
-#include <mlsysim/launch/launch.hpp>
 
 #include <string>
 #include <vector>
 
 namespace mlsysim {
+
+struct BuiltScenario;
+struct Launch;
+struct Scenario;
+class Zoo;
 
 /// A part of the memory of one device.
 struct FitItem {

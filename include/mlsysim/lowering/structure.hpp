@@ -91,8 +91,7 @@ struct Structure {
 
   friend bool operator==(const Structure&, const Structure&) = default;
 
-  static constexpr auto categories() {
-    using S = Structure;
+  template <class S = Structure> static constexpr auto categories() {
     return rows(
         category(&S::architecture, "architecture", "kind of the model"),
         category(&S::causal, "causal", "a token attends to earlier tokens only"),

@@ -6,17 +6,17 @@
 /// the cache of one request. Accuracy has one picture for each measured dimension.
 /// Example: the topology of Research_256 is titled "Research_256: 256 x H100", with 32 nodes of 8 devices.
 
-#include <mlsysim/pipeline/pipeline.hpp>
+#include <mlsysim/fwd.hpp>
 #include <mlsysim/plot/picture.hpp>
-#include <mlsysim/specs/system.hpp>
-#include <mlsysim/specs/zoo.hpp>
-#include <mlsysim/validation/validate.hpp>
 
 #include <span>
 #include <string>
 #include <vector>
 
 namespace mlsysim {
+
+class Pipeline;
+struct TableResult;
 
 /// The levels of a machine from the outermost network to the device, one group of each drawn out.
 [[nodiscard]] Picture topology_picture(const Fleet& fleet);

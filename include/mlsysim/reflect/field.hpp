@@ -4,6 +4,8 @@
 /// `MLSYSIM_FIELDS(Inputs, weights, capacity)` binds members to the vocabulary keys of these names.
 /// `field(&Result::x, "x", "GB/s", "meaning")` describes a member that no other struct shares. The table
 /// feeds direct calls, pipeline links, JSON, CSV, Python attributes, command-line options, schema and docs.
+/// `template <class S = Plan> static constexpr auto fields()` makes the rows of `Plan` in the sources that
+/// read them; without the template each source that sees `Plan` makes them.
 /// Example: `field(&Inputs::bandwidth, key::bandwidth)` is a row "bandwidth" in GB/s, above 0, of a quantity.
 
 #include <mlsysim/reflect/key.hpp>

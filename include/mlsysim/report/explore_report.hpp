@@ -6,18 +6,20 @@
 /// Example: comparing ITL 20 ms (first) with 15 ms (second): "ITL: 15 ms instead of 20 ms (-25 %). The second
 /// is better."
 
-#include <mlsysim/explore/ask/compare.hpp>
-#include <mlsysim/explore/ask/intervals.hpp>
-#include <mlsysim/explore/ask/sensitivity.hpp>
-#include <mlsysim/explore/ask/solve.hpp>
-#include <mlsysim/explore/ask/uncertainty.hpp>
-#include <mlsysim/explore/search/explore.hpp>
 #include <mlsysim/report/render_options.hpp>
 #include <mlsysim/report/table.hpp>
 
 #include <string>
 
 namespace mlsysim {
+
+struct DifferenceReport;
+struct ExploreAnswer;
+struct Infeasible;
+struct NumberInterval;
+struct SensitivityReport;
+struct SolveAnswer;
+struct UncertaintyReport;
 
 /// Levers, largest effect first. Brief text has the verdict and the choices and hardware parameters that
 /// matter, under their labels. JSON, schema "mlsysim/sensitivity@1": every number of the report.

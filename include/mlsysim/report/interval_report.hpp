@@ -8,13 +8,14 @@
 /// factors 0.93 to 1.2: the row shows "-1.3 % .. +2 %" by ranges of the zoo and "-7 % .. +20 %" by error of
 /// the model.
 
-#include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/report/render_options.hpp>
 
 #include <span>
 #include <string>
 
 namespace mlsysim {
+
+struct NumberInterval;
 
 /// One row for each number. JSON, schema "mlsysim/intervals@1".
 [[nodiscard]] std::string render(std::span<const NumberInterval> intervals, const RenderOptions& options);

@@ -7,9 +7,6 @@
 /// Example: `flat_key("feasibility", "memory_used")` is "f_memory_used_gb", and ("macro", "tco") gives
 /// "m_tco_usd".
 
-#include <mlsysim/engine/plan_assertion.hpp>
-#include <mlsysim/engine/scorecard.hpp>
-#include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/report/render_options.hpp>
 
 #include <span>
@@ -17,6 +14,10 @@
 #include <string_view>
 
 namespace mlsysim {
+
+struct AssertionResult;
+struct NumberInterval;
+struct SystemEvaluation;
 
 /// A scorecard in the format of the options, with the results of assertions where there are some.
 ///

@@ -60,8 +60,7 @@ class SearchSummary {
   /// Why no candidate is feasible, as an answer.
   [[nodiscard]] Infeasible why_infeasible() const;
 
-  static constexpr auto fields() {
-    using S = SearchSummary;
+  template <class S = SearchSummary> static constexpr auto fields() {
     return rows(field(&S::objective_value_, "objective_value", "",
                       "objective of the best candidate, in objective_unit"),
                 field(&S::objective_unit_, "objective_unit", "", "canonical base unit of the objective"),

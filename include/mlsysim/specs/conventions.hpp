@@ -57,8 +57,7 @@ struct Conventions {
                      *recurrences = nullptr;
   const DeviceClass* devices = nullptr;  ///< values of the caller, which precede those of a device's class
 
-  static constexpr auto fields() {
-    using C = Conventions;
+  template <class C = Conventions> static constexpr auto fields() {
     return rows(
         field(&C::textbook_efficiency, "textbook_efficiency", "", "share of the peak arithmetic rate")
             .within(0.001, 1),

@@ -16,8 +16,7 @@ struct FigureRule {
   std::string of;      ///< path of the known one: "memory.bandwidth", or "1 / compute.clock"
   double times = 1;
 
-  static constexpr auto fields() {
-    using R = FigureRule;
+  template <class R = FigureRule> static constexpr auto fields() {
     return rows(field(&R::figure, "figure", "", "path of the figure that follows"),
                 field(&R::of, "of", "", "path of the figure from which it follows"),
                 field(&R::times, "times", "", "factor between them").positive());
@@ -28,8 +27,7 @@ struct FigureRule {
 struct UsualRuntimes {
   std::string serve, diffuse;
 
-  static constexpr auto fields() {
-    using R = UsualRuntimes;
+  template <class R = UsualRuntimes> static constexpr auto fields() {
     return rows(
         field(&R::serve, "serve", "", "of language models that serve requests")
             .defaulted("of the class that it is like"),
@@ -53,8 +51,7 @@ struct DeviceClass {
   UsualRuntimes runtimes;
   const Entry* entry = nullptr;  ///< the zoo's entry, null for a class made by hand
 
-  static constexpr auto fields() {
-    using C = DeviceClass;
+  template <class C = DeviceClass> static constexpr auto fields() {
     return rows(
         field(&C::name, "name", "", "key of the class"),
         field(&C::like, "like", "", "the class that gives what this one does not").defaulted("none"),

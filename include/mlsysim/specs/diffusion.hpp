@@ -44,8 +44,7 @@ struct DiffusionNetwork {
   // Text encoder.
   double encoder_layers = 0, encoder_hidden = 1, encoder_width = 0, encoded_tokens = 1;
 
-  static constexpr auto fields() {
-    using D = DiffusionNetwork;
+  template <class D = DiffusionNetwork> static constexpr auto fields() {
     return rows(
         field(&D::height, "height", "", "height of an output [pixels]").positive().defaulted("512"),
         field(&D::image_width, "image_width", "", "its width [pixels]").non_negative().defaulted("as height"),

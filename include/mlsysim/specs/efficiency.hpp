@@ -186,8 +186,7 @@ struct CollectiveTimes {
   std::optional<Time<>> launch, hop, sync, switch_start, direct_start, direct_hop, direct_second;
   std::optional<double> low_latency_share, copy_ratio, switch_share, pair_share, direct_share, direct_rows;
 
-  static constexpr auto fields() {
-    using C = CollectiveTimes;
+  template <class C = CollectiveTimes> static constexpr auto fields() {
     return rows(
         field(&C::launch, "launch", "us", "start and end of one collective").non_negative(),
         field(&C::hop, "hop", "us", "one step of the low-latency protocol").non_negative(),

@@ -54,8 +54,7 @@ struct ComputeCore {
   /// Dense rate at the default precision [FLOP/s]. @throws InputError when the core has no rate at all
   [[nodiscard]] ComputeRate<> peak_flops() const;
 
-  static constexpr auto fields() {
-    using C = ComputeCore;
+  template <class C = ComputeCore> static constexpr auto fields() {
     return rows(
         field(&C::dense, "dense", "FLOP/s", "dense peak rate of each precision").defaulted("absent"),
         field(&C::sparse, "sparse", "FLOP/s", "peak rate with 2:4 structured sparsity").defaulted("absent"),
@@ -85,8 +84,7 @@ struct SecondMemoryTier {
   std::optional<Bandwidth<>> bandwidth;
   std::string type;
 
-  static constexpr auto fields() {
-    using M = SecondMemoryTier;
+  template <class M = SecondMemoryTier> static constexpr auto fields() {
     return rows(field(&M::capacity, "capacity", "GB", "capacity").positive(),
                 field(&M::bandwidth, "bandwidth", "GB/s", "bandwidth").positive(),
                 field(&M::type, "type", "", "technology").defaulted("unstated"));
@@ -109,8 +107,7 @@ struct MemoryHierarchy {
   std::optional<Data<>> usable_capacity;   ///< capacity left for programs, e.g. with ECC on
   SecondMemoryTier second_tier;
 
-  static constexpr auto fields() {
-    using M = MemoryHierarchy;
+  template <class M = MemoryHierarchy> static constexpr auto fields() {
     return rows(
         field(&M::capacity, "capacity", "GiB", "main memory").positive().sum_of_parts(),
         field(&M::bandwidth, "bandwidth", "GB/s", "main memory bandwidth").positive().sum_of_parts(),
@@ -136,8 +133,7 @@ struct StorageHierarchy {
   std::optional<Bandwidth<>> bandwidth;
   std::optional<Time<>> latency;
 
-  static constexpr auto fields() {
-    using S = StorageHierarchy;
+  template <class S = StorageHierarchy> static constexpr auto fields() {
     return rows(field(&S::capacity, "capacity", "TB", "capacity").positive(),
                 field(&S::bandwidth, "bandwidth", "GB/s", "sequential bandwidth").positive(),
                 field(&S::latency, "latency", "us", "access latency").non_negative());
@@ -152,8 +148,7 @@ struct IOInterconnect {
   std::optional<double>
       peers;  ///< devices among which the links are divided, one each; absent behind a switch
 
-  static constexpr auto fields() {
-    using I = IOInterconnect;
+  template <class I = IOInterconnect> static constexpr auto fields() {
     return rows(field(&I::name, "name", "", "name of the link").defaulted("unstated"),
                 field(&I::bandwidth, "bandwidth", "GB/s", "one-way bandwidth").positive().sum_of_parts(),
                 field(&I::latency, "latency", "us", "one-way latency").non_negative(),
@@ -166,8 +161,7 @@ struct PowerEnvelope {
   std::optional<Energy<>> battery_capacity;
   std::optional<Power<>> measured_min, measured_mean, measured_max;  ///< drawn in production
 
-  static constexpr auto fields() {
-    using P = PowerEnvelope;
+  template <class P = PowerEnvelope> static constexpr auto fields() {
     return rows(field(&P::tdp, "tdp", "W", "thermal design power").positive().sum_of_parts(),
                 field(&P::tdp_min, "tdp_min", "W", "lowest configurable limit").positive(),
                 field(&P::tdp_max, "tdp_max", "W", "highest configurable limit").positive(),
@@ -190,8 +184,7 @@ struct PartitionProfile {
   std::optional<Data<>> memory;
   std::optional<double> units;
 
-  static constexpr auto fields() {
-    using P = PartitionProfile;
+  template <class P = PartitionProfile> static constexpr auto fields() {
     return rows(field(&P::name, "name", "", "name of the profile"),
                 field(&P::memory, "memory", "GiB", "memory of the slice").positive(),
                 field(&P::units, "units", "", "units of the slice").positive());
@@ -228,8 +221,7 @@ struct HardwareNode {
   const HardwareNode* part = nullptr;         ///< the device of which an entry for a rack holds many
   const Entry* entry = nullptr;               ///< the zoo's entry, null for a device made by hand
 
-  static constexpr auto fields() {
-    using H = HardwareNode;
+  template <class H = HardwareNode> static constexpr auto fields() {
     return rows(
         field(&H::name, "name", "", "key of the device"),
         field(&H::category, "category", "", "cloud, workstation, mobile, edge or tiny").defaulted("unstated"),

@@ -28,8 +28,7 @@ struct GridProfile {
   std::optional<double> renewable_share, latitude, longitude;
   const Entry* entry = nullptr;
 
-  static constexpr auto fields() {
-    using G = GridProfile;
+  template <class G = GridProfile> static constexpr auto fields() {
     return rows(
         field(&G::name, "name", "", "key of the grid"),
         field(&G::carbon_intensity, "carbon_intensity", "gCO2e/kWh", "greenhouse gases per energy")
@@ -50,8 +49,7 @@ struct CoolingProfile {
   std::optional<WaterIntensity<>> wue;
   const Entry* entry = nullptr;
 
-  static constexpr auto fields() {
-    using C = CoolingProfile;
+  template <class C = CoolingProfile> static constexpr auto fields() {
     return rows(field(&C::name, "name", "", "key of the profile"),
                 field(&C::pue, "pue", "", "facility energy over IT energy").at_least(1),
                 field(&C::wue, "wue", "L/kWh", "water per IT energy").non_negative());
@@ -67,8 +65,7 @@ struct Datacenter {
   std::optional<WaterIntensity<>> wue;
   const Entry* entry = nullptr;
 
-  static constexpr auto fields() {
-    using D = Datacenter;
+  template <class D = Datacenter> static constexpr auto fields() {
     return rows(field(&D::name, "name", "", "key of the facility"),
                 field(&D::grid, "grid", "", "electricity"),
                 field(&D::cooling, "cooling", "", "way of cooling").defaulted("absent"),

@@ -27,8 +27,7 @@ template <> struct ObjectType<KernelFamily> { static constexpr std::string_view 
 struct KernelRate {
   std::optional<double> floor, share, unit_bytes;
 
-  static constexpr auto fields() {
-    using K = KernelRate;
+  template <class K = KernelRate> static constexpr auto fields() {
     return rows(
         field(&K::floor, "floor", "", "cycles of the device's clock that the smallest one takes")
             .non_negative(),
@@ -42,8 +41,7 @@ struct ConvolutionRates {
   std::optional<double> matrix, vector, tile_m, tile_n, group_n, depth_step, memory, floor, wave, split,
       split_depth;
 
-  static constexpr auto fields() {
-    using C = ConvolutionRates;
+  template <class C = ConvolutionRates> static constexpr auto fields() {
     return rows(
         field(&C::matrix, "matrix", "", "share of what a large product sustains, 16 bits and less")
             .within(0.01, 1),
@@ -71,8 +69,7 @@ struct ExpertRates {
   Time<> floor{};
   double share = 1, stream = 1, tile = 64;
 
-  static constexpr auto fields() {
-    using E = ExpertRates;
+  template <class E = ExpertRates> static constexpr auto fields() {
     return rows(field(&E::generation, "generation", "", "class of the devices"),
                 field(&E::format, "format", "", "in which the experts are stored"),
                 field(&E::multiplies, "multiplies", "", "format of the arithmetic"),
@@ -95,8 +92,7 @@ struct TunedShapes {
   double experts = 0;
   std::vector<double> widths{};
 
-  static constexpr auto fields() {
-    using S = TunedShapes;
+  template <class S = TunedShapes> static constexpr auto fields() {
     return rows(field(&S::device, "device", "", "on which they were tuned"),
                 field(&S::format, "format", "", "in which the experts are stored"),
                 field(&S::experts, "experts", "", "experts that a device holds").at_least(1).counted(),
@@ -111,8 +107,7 @@ struct ProductRates {
   double share = 1, stream = 1;
   std::optional<double> unit_bytes{};  ///< that a unit of the device reads in a cycle of its clock at most
 
-  static constexpr auto fields() {
-    using P = ProductRates;
+  template <class P = ProductRates> static constexpr auto fields() {
     return rows(field(&P::generation, "generation", "", "class of the devices"),
                 field(&P::multiplies, "multiplies", "", "format of the arithmetic"),
                 field(&P::share, "share", "", "share of the peak of that arithmetic").within(0.01, 1),
@@ -131,8 +126,7 @@ struct ChainLaunch {
   double keys = 0, wide_keys = 0, values = 0, squares = 0, cells = 0;
   bool in_order = false;
 
-  static constexpr auto fields() {
-    using L = ChainLaunch;
+  template <class L = ChainLaunch> static constexpr auto fields() {
     return rows(
         field(&L::name, "name", "", "what it computes"),
         field(&L::keys, "keys", "", "arrays as wide as a key, one for each key head")
@@ -158,8 +152,7 @@ struct RecurrenceRates {
   const DeviceClass* generation = nullptr;
   double launch = 0, row = 0, step = 0, stream = 1, states = 0;
 
-  static constexpr auto fields() {
-    using R = RecurrenceRates;
+  template <class R = RecurrenceRates> static constexpr auto fields() {
     return rows(
         field(&R::generation, "generation", "", "class of the devices"),
         field(&R::launch, "launch", "", "cycles of a launch with hardly any work").non_negative(),
@@ -184,8 +177,7 @@ struct RecurrenceChain {
   std::vector<ChainLaunch> launches{};
   std::vector<RecurrenceRates> rates{};
 
-  static constexpr auto fields() {
-    using C = RecurrenceChain;
+  template <class C = RecurrenceChain> static constexpr auto fields() {
     return rows(
         field(&C::rule, "rule", "", "the convolution, or the rule of the state"),
         field(&C::decoding, "decoding", "", "steps of decoding").defaulted("prompts"),
@@ -215,8 +207,7 @@ struct GenerationConstants {
   CollectiveTimes collectives;
   std::vector<FigureRule> rules;
 
-  static constexpr auto fields() {
-    using G = GenerationConstants;
+  template <class G = GenerationConstants> static constexpr auto fields() {
     return rows(
         field(&G::generation, "generation", "", "class of the devices").defaulted("the devices alone"),
         field(&G::devices, "devices", "", "on which they were measured").defaulted("none"),
@@ -245,8 +236,7 @@ struct KernelFamily {
   std::vector<RecurrenceChain> recurrences{};
   const Entry* entry = nullptr;
 
-  static constexpr auto fields() {
-    using K = KernelFamily;
+  template <class K = KernelFamily> static constexpr auto fields() {
     return rows(
         field(&K::name, "name", "", "key of the family"),
         field(&K::extends, "extends", "", "family whose constants hold where none are stated")

@@ -94,8 +94,7 @@ struct LaunchPart {
   std::optional<double> calls;  ///< calls that a tracer captures with each kernel
   LaunchWhen when = LaunchWhen::always;
 
-  static constexpr auto fields() {
-    using P = LaunchPart;
+  template <class P = LaunchPart> static constexpr auto fields() {
     return rows(
         field(&P::operation, "operation", "",
               "operator of the lowering; norm, activation and product stand for all that have no rows of "

@@ -73,8 +73,7 @@ struct GroupedAttention {
   bool borrows_kv = false;  ///< reads the cache of an earlier layer and has no key-value projection
   QkNorm qk_norm = QkNorm::none;
 
-  static constexpr auto fields() {
-    using A = GroupedAttention;
+  template <class A = GroupedAttention> static constexpr auto fields() {
     return rows(
         field(&A::heads, "heads", "", "query heads").positive(),
         field(&A::kv_heads, "kv_heads", "", "key and value heads").positive(),
@@ -104,8 +103,7 @@ struct LatentAttention {
   std::optional<double> value_head_dim;
   bool output_gate = false;
 
-  static constexpr auto fields() {
-    using A = LatentAttention;
+  template <class A = LatentAttention> static constexpr auto fields() {
     return rows(field(&A::heads, "heads", "", "query heads").positive(),
                 field(&A::q_lora_rank, "q_lora_rank", "", "rank of the query compression").positive(),
                 field(&A::kv_lora_rank, "kv_lora_rank", "", "rank of the key-value compression").positive(),
@@ -127,8 +125,7 @@ struct LinearAttention {
   std::optional<double> gate_rank;           ///< of the output gate; absent: full rank
   std::optional<Precision> state_precision;  ///< absent: fp32
 
-  static constexpr auto fields() {
-    using L = LinearAttention;
+  template <class L = LinearAttention> static constexpr auto fields() {
     return rows(field(&L::rule, "rule", "", "rule of the recurrence").defaulted("gated_delta"),
                 field(&L::key_heads, "key_heads", "", "query and key heads").positive(),
                 field(&L::value_heads, "value_heads", "", "value heads").positive(),
@@ -148,8 +145,7 @@ struct StateSpace {
   bool conv_bias = false, projection_bias = false;
   std::optional<Precision> state_precision;
 
-  static constexpr auto fields() {
-    using S = StateSpace;
+  template <class S = StateSpace> static constexpr auto fields() {
     return rows(
         field(&S::rule, "rule", "", "rule of the recurrence").defaulted("mamba1"),
         field(&S::state_size, "state_size", "", "state per channel").positive(),
@@ -171,8 +167,7 @@ struct Recurrent {
   RecurrentRule rule = RecurrentRule::rg_lru;
   std::optional<double> width, conv_width;
 
-  static constexpr auto fields() {
-    using R = Recurrent;
+  template <class R = Recurrent> static constexpr auto fields() {
     return rows(field(&R::rule, "rule", "", "rule of the recurrence").defaulted("rg_lru"),
                 field(&R::width, "width", "", "width of the state").positive(),
                 field(&R::conv_width, "conv_width", "", "taps of the short convolution").positive());
@@ -190,8 +185,7 @@ struct Mixer {
   std::optional<Recurrent> recurrent;
   std::optional<GroupedAttention> cross;
 
-  static constexpr auto fields() {
-    using M = Mixer;
+  template <class M = Mixer> static constexpr auto fields() {
     return rows(field(&M::grouped, "grouped", "", "multi-head, grouped-query or multi-query attention"),
                 field(&M::latent, "latent", "", "multi-head latent attention"),
                 field(&M::linear, "linear", "", "attention with a recurrent state"),
@@ -209,8 +203,7 @@ struct Selection {
   std::optional<double> key_bytes;  ///< stored width of a value of an index key; absent: that of the cache
   bool shared = false;              ///< uses the choice of an earlier layer
 
-  static constexpr auto fields() {
-    using S = Selection;
+  template <class S = Selection> static constexpr auto fields() {
     return rows(field(&S::heads, "heads", "", "heads of the index").positive(),
                 field(&S::head_dim, "head_dim", "", "width of an index head").positive(),
                 field(&S::top_k, "top_k", "", "entries that attention reads").positive(),
@@ -229,8 +222,7 @@ struct Reach {
   bool overlapping = false;        ///< compressed entries overlap: two projections each
   std::optional<Selection> select;
 
-  static constexpr auto fields() {
-    using R = Reach;
+  template <class R = Reach> static constexpr auto fields() {
     return rows(field(&R::window, "window", "", "tokens that a token sees, itself included").positive(),
                 field(&R::chunk, "chunk", "", "tokens of one attention chunk").positive(),
                 field(&R::compress, "compress", "", "tokens of one compressed entry").positive(),
@@ -245,8 +237,7 @@ struct DenseFeedForward {
   bool gated = true, bias = false;
   Activation activation = Activation::unstated;
 
-  static constexpr auto fields() {
-    using D = DenseFeedForward;
+  template <class D = DenseFeedForward> static constexpr auto fields() {
     return rows(field(&D::width, "width", "", "inner width").positive(),
                 field(&D::gated, "gated", "", "three matrices instead of two").defaulted("gated"),
                 field(&D::bias, "bias", "", "the matrices have biases").defaulted("none"),
@@ -265,8 +256,7 @@ struct Experts {
   Routing routing = Routing::top_k;
   Activation activation = Activation::unstated;
 
-  static constexpr auto fields() {
-    using E = Experts;
+  template <class E = Experts> static constexpr auto fields() {
     return rows(
         field(&E::count, "count", "", "routed experts of a layer").positive(),
         field(&E::top_k, "top_k", "", "experts that a token visits").positive(),
@@ -291,8 +281,7 @@ struct FeedForward {
   std::optional<DenseFeedForward> dense;
   std::optional<Experts> experts;
 
-  static constexpr auto fields() {
-    using F = FeedForward;
+  template <class F = FeedForward> static constexpr auto fields() {
     return rows(field(&F::dense, "dense", "", "one network for every token"),
                 field(&F::experts, "experts", "", "mixture of experts"));
   }
@@ -306,8 +295,7 @@ struct Residual {
   double streams = 1;                  ///< residual streams (hyper-connections)
   std::optional<double> memory_every;  ///< layers between two that attend to earlier residuals
 
-  static constexpr auto fields() {
-    using R = Residual;
+  template <class R = Residual> static constexpr auto fields() {
     return rows(
         field(&R::norms, "norms", "", "norms of one layer").within(0, 8).defaulted("2"),
         field(&R::norm_bias, "norm_bias", "", "norms have a bias").defaulted("none"),
@@ -326,8 +314,7 @@ struct Layer {
   std::optional<FeedForward> feed_forward;
   std::optional<Residual> residual;
 
-  static constexpr auto fields() {
-    using L = Layer;
+  template <class L = Layer> static constexpr auto fields() {
     return rows(field(&L::times, "times", "", "how often in a row").at_least(1),
                 field(&L::mixer, "mixer", "", "what moves information between tokens"),
                 field(&L::reach, "reach", "", "which earlier tokens attention sees"),
@@ -341,8 +328,7 @@ struct LayerRun {
   std::optional<double> times;  ///< absent: once
   std::vector<Layer> pattern;
 
-  static constexpr auto fields() {
-    using R = LayerRun;
+  template <class R = LayerRun> static constexpr auto fields() {
     return rows(field(&R::times, "times", "", "repetitions of the pattern").positive(),
                 field(&R::pattern, "pattern", "", "layers of one repetition").defaulted("one layer"));
   }
@@ -353,8 +339,7 @@ struct Lookup {
   std::optional<double> rows, width, reads;
   bool per_layer = false;
 
-  static constexpr auto fields() {
-    using L = Lookup;
+  template <class L = Lookup> static constexpr auto fields() {
     return mlsysim::rows(field(&L::rows, "rows", "", "rows of the table").positive(),
                          field(&L::width, "width", "", "values of one row").positive(),
                          field(&L::reads, "reads", "", "rows that a token reads").positive(),
@@ -371,8 +356,7 @@ struct StackInput {
   bool norm = false;
   std::vector<Lookup> lookups;
 
-  static constexpr auto fields() {
-    using S = StackInput;
+  template <class S = StackInput> static constexpr auto fields() {
     return rows(field(&S::vocab, "vocab", "", "vocabulary").positive(),
                 field(&S::positions, "positions", "", "learned position embeddings").positive(),
                 field(&S::token_types, "token_types", "", "segment embeddings").positive(),
@@ -393,8 +377,7 @@ struct StackOutput {
   bool tied = false, bias = false, norm = true, pooler = false;
   std::optional<double> classes, projector_width;
 
-  static constexpr auto fields() {
-    using S = StackOutput;
+  template <class S = StackOutput> static constexpr auto fields() {
     return rows(
         field(&S::logits, "logits", "", "ends in a distribution over the vocabulary").defaulted("present"),
         field(&S::tied, "tied", "", "the output matrix is the input embedding").defaulted("untied"),
@@ -425,8 +408,7 @@ struct Stack {
   /// Layers of all runs.
   [[nodiscard]] double depth() const;
 
-  static constexpr auto fields() {
-    using S = Stack;
+  template <class S = Stack> static constexpr auto fields() {
     return rows(
         field(&S::role, "role", "", "what the stack is for").defaulted("decoder"),
         field(&S::hidden, "hidden", "", "width of the residual stream").positive(),
@@ -483,8 +465,7 @@ struct StoredFormat {
   std::optional<Data<>> scale;       ///< one scale
   std::optional<double> bits;        ///< of a weight, scales included, where they take no place of their own
 
-  static constexpr auto fields() {
-    using F = StoredFormat;
+  template <class F = StoredFormat> static constexpr auto fields() {
     return rows(
         field(&F::tensors, "tensors", "", "which tensors").defaulted("all"),
         field(&F::precision, "precision", "", "format of a value"),
@@ -499,8 +480,7 @@ struct StoredFormat {
 struct Outline {
   std::optional<double> layers, hidden, heads, experts, top_k, image_size;
 
-  static constexpr auto fields() {
-    using O = Outline;
+  template <class O = Outline> static constexpr auto fields() {
     return rows(field(&O::layers, "layers", "", "layers").positive(),
                 field(&O::hidden, "hidden", "", "width of the residual stream").positive(),
                 field(&O::heads, "heads", "", "query heads").positive(),

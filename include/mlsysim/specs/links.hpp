@@ -41,8 +41,7 @@ struct LinkLevel {
   std::optional<Data<>> in_flight;  ///< bytes that a device may have in flight
   bool reduces = false;             ///< the switch adds up what its ports send
 
-  static constexpr auto fields() {
-    using L = LinkLevel;
+  template <class L = LinkLevel> static constexpr auto fields() {
     return rows(
         field(&L::name, "name", "", "what the level is: package, node, domain, leaf, spine, x"),
         field(&L::peers, "peers", "", "groups of the level below that it joins").at_least(1),
@@ -142,8 +141,7 @@ struct LinkForm {
 
   friend bool operator==(const LinkForm&, const LinkForm&) = default;
 
-  static constexpr auto categories() {
-    using F = LinkForm;
+  template <class F = LinkForm> static constexpr auto categories() {
     return rows(category(&F::levels, "levels", "levels of the machine"),
                 category(&F::axes, "axes", "innermost levels that are the axes of one torus"),
                 category(&F::reduces, "reduces", "the switches above the innermost level add up"),

@@ -35,8 +35,7 @@ struct MemoryStep {
   std::optional<double> graph_batch;   ///< requests of the largest captured step
   std::optional<double> graph_batch4;  ///< the same where four or more ranks divide a layer
 
-  static constexpr auto fields() {
-    using S = MemoryStep;
+  template <class S = MemoryStep> static constexpr auto fields() {
     return rows(
         field(&S::below, "below", "GiB", "for devices with less memory; absent: for all that are larger")
             .positive(),
@@ -60,8 +59,7 @@ struct MemoryKept {
   std::optional<Data<>> least_from;
   double digits = 3;  ///< to which the share is rounded
 
-  static constexpr auto fields() {
-    using K = MemoryKept;
+  template <class K = MemoryKept> static constexpr auto fields() {
     return rows(
         field(&K::base, "base", "MiB", "kept always").non_negative(),
         field(&K::pass_token, "pass_token", "MiB", "for each token of the largest pass").non_negative(),
@@ -100,8 +98,7 @@ struct EngineMemoryRule {
   std::optional<MemoryKept> kept;         ///< by a table, where no share is given
   std::vector<std::string> not_modelled;  ///< other memory that the engine keeps
 
-  static constexpr auto fields() {
-    using R = EngineMemoryRule;
+  template <class R = EngineMemoryRule> static constexpr auto fields() {
     return rows(
         field(&R::version, "version", "", "version of the engine that was read"),
         field(&R::share_of, "share_of", "", "what the share is a share of"),

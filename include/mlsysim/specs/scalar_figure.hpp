@@ -27,8 +27,7 @@ struct ScalarFigure {
   /// The value in its dimension. @throws DimensionError naming both dimensions and the authored text
   template <class D> [[nodiscard]] auto quantity() const { return value.as<D>(); }
 
-  static constexpr auto fields() {
-    using F = ScalarFigure;
+  template <class F = ScalarFigure> static constexpr auto fields() {
     return rows(field(&F::name, "name", "", "key of the figure"),
                 field(&F::value, "value", "", "the figure with its unit"),
                 field(&F::low, "low", "", "lower end"), field(&F::high, "high", "", "upper end"),

@@ -42,8 +42,7 @@ struct FrameworkHost {
   std::string reference;
   std::optional<Time<>> launch, operation, record, backward_operation, hook, module, step, allocation, gap;
 
-  static constexpr auto fields() {
-    using H = FrameworkHost;
+  template <class H = FrameworkHost> static constexpr auto fields() {
     return rows(
         field(&H::reference, "reference", "", "host on which the times were measured")
             .defaulted("not stated"),
@@ -73,8 +72,7 @@ struct ExpertChoice {
   const DeviceClass* generation = nullptr;
   std::optional<WeightFormat> format{};
 
-  static constexpr auto fields() {
-    using E = ExpertChoice;
+  template <class E = ExpertChoice> static constexpr auto fields() {
     return rows(field(&E::family, "family", "", "family of kernels"),
                 field(&E::generation, "generation", "", "class of the devices").defaulted("all"),
                 field(&E::format, "format", "", "in which the experts are stored"));
@@ -85,8 +83,7 @@ struct ExpertChoice {
 struct CompilerHost {
   std::optional<Time<>> process, graph, trace, lower, convolution, warm_graph, call, tensor, launch;
 
-  static constexpr auto fields() {
-    using C = CompilerHost;
+  template <class C = CompilerHost> static constexpr auto fields() {
     return rows(
         field(&C::process, "process", "s", "first compilation of a process").non_negative(),
         field(&C::graph, "graph", "s", "each graph, not found in a cache").non_negative(),
@@ -142,8 +139,7 @@ struct ServingEngine {
   CompilerHost compile{};
   const Entry* entry = nullptr;
 
-  static constexpr auto fields() {
-    using E = ServingEngine;
+  template <class E = ServingEngine> static constexpr auto fields() {
     return rows(
         field(&E::name, "name", "", "key of the engine"),
         field(&E::version, "version", "", "release that was measured or read").defaulted("not stated"),

@@ -36,8 +36,7 @@ struct Node {
   bool reference = false;                     ///< the machine in which the accelerator ships
   const Entry* entry = nullptr;
 
-  static constexpr auto fields() {
-    using N = Node;
+  template <class N = Node> static constexpr auto fields() {
     return rows(
         field(&N::name, "name", "", "key of the node"),
         field(&N::accelerator, "accelerator", "", "device in the node"),
@@ -85,8 +84,7 @@ struct NetworkFabric {
   bool reduces = false;             ///< its switches add up what their ports send
   const Entry* entry = nullptr;
 
-  static constexpr auto fields() {
-    using F = NetworkFabric;
+  template <class F = NetworkFabric> static constexpr auto fields() {
     return rows(
         field(&F::name, "name", "", "key of the fabric"),
         field(&F::topology, "topology", "", "shape of the network").defaulted("unstated"),
@@ -117,8 +115,7 @@ struct Fleet {
     return node == nullptr ? 0 : count * node->accelerators_per_node;
   }
 
-  static constexpr auto fields() {
-    using F = Fleet;
+  template <class F = Fleet> static constexpr auto fields() {
     return rows(
         field(&F::name, "name", "", "key of the fleet"), field(&F::node, "node", "", "node type"),
         field(&F::count, "node_count", "", "nodes").at_least(1),

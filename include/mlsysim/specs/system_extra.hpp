@@ -19,8 +19,7 @@ struct Pod {
   std::vector<double> axes;  ///< sides of the torus, innermost first
   const Entry* entry = nullptr;
 
-  static constexpr auto fields() {
-    using P = Pod;
+  template <class P = Pod> static constexpr auto fields() {
     return rows(field(&P::name, "name", "", "key of the pod"),
                 field(&P::accelerator, "accelerator", "", "device in the pod"),
                 field(&P::chips, "chips", "", "devices in the pod").at_least(1),
@@ -47,8 +46,7 @@ struct Rack {
   std::string cooling;
   const Entry* entry = nullptr;
 
-  static constexpr auto fields() {
-    using R = Rack;
+  template <class R = Rack> static constexpr auto fields() {
     return rows(field(&R::name, "name", "", "key of the rack"),
                 field(&R::node, "node", "", "node type in the rack").defaulted("absent"),
                 field(&R::nodes_per_rack, "nodes_per_rack", "", "nodes in the rack").positive(),
@@ -70,8 +68,7 @@ struct StorageTier {
   std::string media, interface, durability;
   const Entry* entry = nullptr;
 
-  static constexpr auto fields() {
-    using S = StorageTier;
+  template <class S = StorageTier> static constexpr auto fields() {
     return rows(field(&S::name, "name", "", "key of the tier"),
                 field(&S::bandwidth, "bandwidth", "GB/s", "sequential bandwidth").positive(),
                 field(&S::latency, "latency", "us", "access latency").non_negative(),

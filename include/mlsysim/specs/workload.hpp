@@ -22,8 +22,7 @@ struct DiffusionShape {
   std::optional<double> denoising_steps, resolution, evaluations_per_step, latent_size, context_tokens,
       context_width, blocks_per_level;
 
-  static constexpr auto fields() {
-    using D = DiffusionShape;
+  template <class D = DiffusionShape> static constexpr auto fields() {
     return rows(
         field(&D::denoising_steps, "denoising_steps", "", "steps of one image").positive(),
         field(&D::resolution, "resolution", "", "height and width of the image").positive(),
@@ -39,8 +38,7 @@ struct DiffusionShape {
 struct ActionShape {
   std::optional<double> horizon, dim;
 
-  static constexpr auto fields() {
-    using A = ActionShape;
+  template <class A = ActionShape> static constexpr auto fields() {
     return rows(field(&A::horizon, "horizon", "", "actions of one chunk").positive(),
                 field(&A::dim, "dim", "", "numbers of one action").positive());
   }
@@ -54,8 +52,7 @@ struct RecommendationShape {
   std::vector<Params<>> parameter_range;
   std::vector<double> bottom_mlp, top_mlp, table_rows, table_pooling;
 
-  static constexpr auto fields() {
-    using R = RecommendationShape;
+  template <class R = RecommendationShape> static constexpr auto fields() {
     return rows(
         field(&R::model_size, "model_size", "GB", "published size").positive(),
         field(&R::embedding_entries, "embedding_entries", "", "values in all tables").positive(),
@@ -90,8 +87,7 @@ struct ConvLayer {
   bool unit_bias = false;  ///< a bias per output unit instead of per channel
   Padding padding = Padding::same;
 
-  static constexpr auto fields() {
-    using C = ConvLayer;
+  template <class C = ConvLayer> static constexpr auto fields() {
     return rows(field(&C::op, "op", "", "conv, depthwise, linear or pool"),
                 field(&C::in, "in", "", "input channels or features").positive(),
                 field(&C::out, "out", "", "output channels or features").positive(),
@@ -130,8 +126,7 @@ struct ListedOperator {
   bool fixed = false;     ///< works on weights alone
   bool joined = false;    ///< runs in the kernel of the operator before it where chains are fused
 
-  static constexpr auto fields() {
-    using L = ListedOperator;
+  template <class L = ListedOperator> static constexpr auto fields() {
     return mlsysim::rows(
         field(&L::path, "path", "", "modules around it").defaulted("unstated"),
         field(&L::op, "op", "", "convolution, product, pointwise, reduction or movement"),
@@ -165,8 +160,7 @@ struct InferenceTotals {
   std::optional<double> sequence_length;
   std::optional<Energy<>> energy;
 
-  static constexpr auto fields() {
-    using I = InferenceTotals;
+  template <class I = InferenceTotals> static constexpr auto fields() {
     return rows(
         field(&I::work, "work", "GFLOP", "arithmetic of one unit of work").positive(),
         field(&I::per, "per", "", "unit of work").defaulted("token"),
@@ -185,8 +179,7 @@ struct TrainingTotals {
   std::optional<Energy<>> energy;
   std::string hardware;
 
-  static constexpr auto fields() {
-    using R = TrainingTotals;
+  template <class R = TrainingTotals> static constexpr auto fields() {
     return rows(
         field(&R::tokens, "tokens", "Ttoken", "tokens seen").positive(),
         field(&R::work, "work", "FLOP", "arithmetic of the run").positive(),
@@ -251,8 +244,7 @@ struct Workload {
   /// Whether one unit of work is a token of a generated sequence.
   [[nodiscard]] bool is_language_decoder() const { return architecture == Architecture::decoder; }
 
-  static constexpr auto fields() {
-    using W = Workload;
+  template <class W = Workload> static constexpr auto fields() {
     return rows(
         field(&W::name, "name", "", "key of the model"),
         field(&W::category, "category", "", "language, vision, tiny, ...").defaulted("unstated"),

@@ -16,6 +16,7 @@
 #include <mlsysim/plot/report_page.hpp>
 #include <mlsysim/plot/thing_pictures.hpp>
 #include <mlsysim/validation/measured_table.hpp>
+#include <mlsysim/validation/validate.hpp>
 #include <mlsysim/zoo/detail/model_reader.hpp>
 
 namespace mlsysim {

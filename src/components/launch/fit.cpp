@@ -1,4 +1,6 @@
 #include <mlsysim/launch/fit.hpp>
+#include <mlsysim/launch/launch.hpp>
+#include <mlsysim/specs/zoo.hpp>
 
 #include "detail/settings.hpp"
 

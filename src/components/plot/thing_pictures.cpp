@@ -1,4 +1,7 @@
+#include <mlsysim/pipeline/pipeline.hpp>
 #include <mlsysim/plot/thing_pictures.hpp>
+#include <mlsysim/specs/system.hpp>
+#include <mlsysim/validation/validate.hpp>
 
 #include <mlsysim/estimate/memory_account.hpp>
 #include <mlsysim/specs/provenance.hpp>

@@ -8,6 +8,7 @@
 
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/launch/fit.hpp>
+#include <mlsysim/launch/launch.hpp>
 #include <mlsysim/timing/views.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -1,5 +1,7 @@
 #include <support/catch.hpp>
 
+#include <mlsysim/explore/ask/compare.hpp>
+#include <mlsysim/explore/ask/uncertainty.hpp>
 #include <mlsysim/report/explanation_report.hpp>
 #include <mlsysim/report/explore_report.hpp>
 #include <mlsysim/zoo/loader.hpp>

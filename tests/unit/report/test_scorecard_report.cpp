@@ -1,5 +1,6 @@
 #include "support/catch.hpp"
 
+#include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/report/detail/verdict.hpp>
 #include <mlsysim/report/scorecard_report.hpp>
 

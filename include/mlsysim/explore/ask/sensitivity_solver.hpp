@@ -46,8 +46,7 @@ struct SensitivitySolver : Solver<SensitivitySolver> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(
           field(&I::workload, key::workload), field(&I::hardware, key::hardware),
           field(&I::mode, key::mode).defaulted("serve for a language model that generates, else infer"),
@@ -73,8 +72,7 @@ struct SensitivitySolver : Solver<SensitivitySolver> {
     double perturbation = 0.1;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::metric, "metric", "", "the latency that was asked about: latency, itl or step_latency"),
           field(&R::baseline_latency, "baseline_latency", "ms", "at the figures as they are"),

@@ -47,8 +47,7 @@ struct CheckpointModel : Model<CheckpointModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(
           field(&I::workload, key::workload), field(&I::hardware, key::hardware),
           field(&I::fleet, key::fleet).defaulted("one device"),
@@ -81,8 +80,7 @@ struct CheckpointModel : Model<CheckpointModel> {
     std::optional<Time<>> optimal_checkpoint_interval;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::checkpoint_size, "checkpoint_size", "GB", "bytes of one checkpoint"),
           field(&R::write_time, "write_time", "s", "time to write one checkpoint"),

@@ -114,8 +114,7 @@ struct CompilationModel : Model<CompilationModel> {
     std::optional<Money<>> device_hour{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(compilation_rows<I>(),
                   rows(field(&I::mode, "mode", "", "compile or cudagraphs: the step that saves time")
                            .defaulted("compile"),
@@ -148,8 +147,7 @@ struct CompilationModel : Model<CompilationModel> {
     std::optional<Energy<>> energy_saved_per_year{};
     std::optional<Money<>> cost_saved_per_year{}, breaks_cost_per_year{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::calls, "calls", "", "calls of the framework that are captured"),
           field(&R::kernels_eager, "kernels_eager", "", "kernels that eager mode launches"),

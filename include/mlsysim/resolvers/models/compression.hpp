@@ -62,8 +62,7 @@ struct CompressionModel : Model<CompressionModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(
           rows(
               field(&I::workload, key::workload), field(&I::hardware, key::hardware),
@@ -106,8 +105,7 @@ struct CompressionModel : Model<CompressionModel> {
     Bottleneck bottleneck = Bottleneck::memory;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::label, "label", "", "what was done"),
           field(&R::original_size, "original_size", "GB", "weights before"),

@@ -61,8 +61,7 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
                        field(&I::max_seq_len, "max_seq_len", "", "longest request, prompt and answer")
                            .at_least(1)
@@ -91,8 +90,7 @@ struct ContinuousBatchingModel : Model<ContinuousBatchingModel> {
     double speedup_vs_static = 1, prefill_share = 0;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::feasible, "feasible", "", "at least one request fits beside the weights"),
           field(&R::token_throughput, key::token_throughput),

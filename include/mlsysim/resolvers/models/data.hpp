@@ -45,8 +45,7 @@ struct DataModel : Model<DataModel> {
     std::optional<Bandwidth<>> cache_bandwidth{}, shared_bandwidth{};
     std::optional<Fidelity> fidelity{};
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(
           field(&I::data_rate, "data_rate", "GB/s", "bytes that the whole job reads").positive(),
           field(&I::hardware, key::hardware),
@@ -74,8 +73,7 @@ struct DataModel : Model<DataModel> {
     double hit_ratio = 1, nodes = 1;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(field(&R::is_stalled, "is_stalled", "", "the devices wait for data"),
                   field(&R::ingest_utilization, "ingest_utilization", "", "demand over supply"),
                   field(&R::demand, "demand", "GB/s", "bytes that the whole job reads"),
@@ -112,8 +110,7 @@ struct TransformationModel : Model<TransformationModel> {
     Time<> accelerator_step_time;
     double overlap = 1;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(
           field(&I::batch_size, key::batch_size).defaulted("one sample"),
           field(&I::sample_size, "sample_size", "kB", "bytes of one sample before preparation").positive(),
@@ -130,8 +127,7 @@ struct TransformationModel : Model<TransformationModel> {
     bool is_bottleneck = false;
     double accelerator_utilization = 0, slowdown_factor = 1, workers_needed = 1;
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(field(&R::transform_time, "transform_time", "ms", "time to prepare a batch"),
                   field(&R::accelerator_step_time, "accelerator_step_time", "ms", "step of the device"),
                   field(&R::elapsed, "elapsed", "ms", "step with its preparation"),

@@ -90,8 +90,7 @@ struct DistributedModel : Model<DistributedModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(
           rows(field(&I::workload, key::workload), field(&I::fleet, key::fleet),
                field(&I::batch_size, key::batch_size).defaulted("one sequence"),
@@ -118,8 +117,7 @@ struct DistributedModel : Model<DistributedModel> {
     double memory_utilization = 0;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return join(
           rows(field(&R::feasible, "feasible", "", "every device holds its part")),
           inherited<R>(base_type::fields()),

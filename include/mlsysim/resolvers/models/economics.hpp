@@ -44,8 +44,7 @@ struct EconomicsModel : Model<EconomicsModel> {
     std::optional<Power<>> host_power{}, network_power{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(
           rows(field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days),
                field(&I::kwh_price, key::kwh_price)
@@ -77,8 +76,7 @@ struct EconomicsModel : Model<EconomicsModel> {
     double pue = 1;
     std::string region_name;
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(field(&R::capex, key::capex), field(&R::opex_energy, key::opex_energy),
                   field(&R::opex_maintenance, key::opex_maintenance), field(&R::total_opex, key::total_opex),
                   field(&R::tco, key::tco),

@@ -48,8 +48,7 @@ struct EfficiencyModel : Model<EfficiencyModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(
           field(&I::workload, key::workload), field(&I::hardware, key::hardware),
           field(&I::workload_type, "workload_type", "", "class of kernels").defaulted("feed-forward layers"),
@@ -70,8 +69,7 @@ struct EfficiencyModel : Model<EfficiencyModel> {
     double kernel_loss = 0, memory_stall = 0, launch_loss = 0, time_share = 1;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::mfu, key::mfu),
           field(&R::achievable_flops, "achievable_flops", "TFLOP/s", "rate that is reached"),

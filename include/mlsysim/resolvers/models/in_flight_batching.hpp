@@ -90,8 +90,7 @@ struct InFlightBatchingModel : Model<InFlightBatchingModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(
           rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
                field(&I::seq_len, "seq_len", "", "tokens of a prompt")

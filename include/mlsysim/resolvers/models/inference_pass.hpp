@@ -48,8 +48,7 @@ struct InferencePassModel : Model<InferencePassModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
                        field(&I::batch_size, key::batch_size).defaulted("one sample"),
                        field(&I::precision, key::precision).defaulted("the device's default precision"),
@@ -75,8 +74,7 @@ struct InferencePassModel : Model<InferencePassModel> {
     double peak_share = 0, load = 0;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(field(&R::feasible, "feasible", "", "weights and activations fit where they must be"),
                   field(&R::latency, key::latency), field(&R::latency_compute, key::latency_compute),
                   field(&R::latency_memory, key::latency_memory),

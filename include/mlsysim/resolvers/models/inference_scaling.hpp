@@ -45,8 +45,7 @@ struct InferenceScalingModel : Model<InferenceScalingModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
                        field(&I::reasoning_steps, "reasoning_steps", "", "steps of the chain")
                            .at_least(1)
@@ -83,8 +82,7 @@ struct InferenceScalingModel : Model<InferenceScalingModel> {
     Data<> kv_cache_size;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(field(&R::feasible, "feasible", "", "weights and the longest cache fit in memory"),
                   field(&R::total_reasoning_time, "total_reasoning_time", "ms",
                         "from the question to the last token"),

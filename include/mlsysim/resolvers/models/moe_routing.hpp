@@ -44,8 +44,7 @@ struct MoERoutingModel : Model<MoERoutingModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(
           field(&I::workload, key::workload),
           field(&I::batch_size, key::batch_size).defaulted("one sequence"),
@@ -70,8 +69,7 @@ struct MoERoutingModel : Model<MoERoutingModel> {
     double ep_size = 1, layers_with_experts = 0;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::effective_active_experts, "effective_active_experts", "",
                 "experts per token that the fullest one makes the step last for"),

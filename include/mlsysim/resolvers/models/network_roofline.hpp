@@ -42,8 +42,7 @@ struct NetworkRooflineModel : Model<NetworkRooflineModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(
           field(&I::workload, key::workload), field(&I::fleet, key::fleet),
           field(&I::batch_size, key::batch_size).defaulted("one sequence for each device"),
@@ -63,8 +62,7 @@ struct NetworkRooflineModel : Model<NetworkRooflineModel> {
     std::optional<double> ridge_batch_size;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::latency, key::latency), field(&R::latency_compute, key::latency_compute),
           field(&R::latency_network, "latency_network", "ms", "gradient exchange"),

@@ -38,8 +38,7 @@ struct OrchestrationModel : Model<OrchestrationModel> {
     double duration_cv = 1;
     std::optional<Fidelity> fidelity{};
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(
           field(&I::fleet, key::fleet),
           field(&I::arrival_rate_jobs_per_day, "arrival_rate_jobs_per_day", "", "jobs that arrive in a day")
@@ -64,8 +63,7 @@ struct OrchestrationModel : Model<OrchestrationModel> {
     double wait_probability = 0;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(field(&R::is_stable, "is_stable", "", "the line has a steady state"),
                   field(&R::cluster_utilization, "cluster_utilization", "",
                         "offered work over the fleet; above 1 the line grows for ever"),

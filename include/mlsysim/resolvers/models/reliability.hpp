@@ -44,8 +44,7 @@ struct ReliabilityModel : Model<ReliabilityModel> {
     std::optional<Time<>> repair_time{};
     std::optional<Fidelity> fidelity{};
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(
           field(&I::fleet, key::fleet),
           field(&I::job_duration, "job_duration", "h", "length of the job").positive(),
@@ -87,8 +86,7 @@ struct ReliabilityModel : Model<ReliabilityModel> {
     double silent_corruptions = 0;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::node_mtbf, "node_mtbf", "h", "mean time between failures of one node"),
           field(&R::fleet_mtbf, key::fleet_mtbf),

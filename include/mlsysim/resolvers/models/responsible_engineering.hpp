@@ -52,8 +52,7 @@ struct ResponsibleEngineeringModel : Model<ResponsibleEngineeringModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(
           field(&I::base_training_time, "base_training_time", "h", "training without privacy").positive(),
           field(&I::epsilon, "epsilon", "", "privacy budget")
@@ -99,8 +98,7 @@ struct ResponsibleEngineeringModel : Model<ResponsibleEngineeringModel> {
     double additional_data_requirement = 1, samples_per_group = 0, audit_samples = 0;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(field(&R::dp_slowdown_factor, "dp_slowdown_factor", "", "private over plain training time"),
                   field(&R::effective_training_time, "effective_training_time", "h", "training with privacy"),
                   field(&R::noise_multiplier, "noise_multiplier", "",

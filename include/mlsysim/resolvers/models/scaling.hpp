@@ -38,8 +38,7 @@ struct ScalingModel : Model<ScalingModel> {
     LossFit fit = LossFit::besiroglu;
     std::optional<Fidelity> fidelity{};
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(field(&I::compute_budget, "compute_budget", "ZFLOP",
                         "arithmetic of the training run; or give device_time")
                       .positive()
@@ -67,8 +66,7 @@ struct ScalingModel : Model<ScalingModel> {
     std::optional<double> loss;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(field(&R::optimal_parameters, "optimal_parameters", "Gparam", "size of the model"),
                   field(&R::optimal_tokens, "optimal_tokens", "Gtoken", "tokens to train on"),
                   field(&R::compute_budget, "compute_budget", "ZFLOP", "arithmetic of the training run"),

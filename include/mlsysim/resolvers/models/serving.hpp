@@ -79,8 +79,7 @@ struct ServingModel : Model<ServingModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(
           rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
                field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
@@ -112,8 +111,7 @@ struct ServingModel : Model<ServingModel> {
     Bottleneck prefill_bottleneck = Bottleneck::compute, bottleneck = Bottleneck::memory;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return join(
           rows(field(&R::feasible, "feasible", "", "fits in memory, of both pools where there are two")),
           inherited<R>(base_type::fields()),

@@ -66,8 +66,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(
           rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
                field(&I::arrival_rate, key::arrival_rate).positive(),
@@ -120,8 +119,7 @@ struct ServingCapacityModel : Model<ServingCapacityModel> {
     double active_batch_size = 0, accelerators = 0;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::feasible, "feasible", "", "some number of replicas meets the target"),
           field(&R::limit, "limit", "", "what stands in the way, or what one replica fewer would break"),

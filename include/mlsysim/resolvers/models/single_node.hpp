@@ -62,8 +62,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(
           rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
                field(&I::batch_size, key::batch_size).defaulted("one sample"),
@@ -95,8 +94,7 @@ struct SingleNodeModel : Model<SingleNodeModel> {
     Bandwidth<> peak_bw_actual;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return join(
           inherited<R>(base_type::fields()),
           rows(field(&R::feasible, "feasible", "", "fits in memory"), field(&R::bottleneck, key::bottleneck),

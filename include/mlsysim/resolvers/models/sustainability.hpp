@@ -44,8 +44,7 @@ struct SustainabilityModel : Model<SustainabilityModel> {
     std::optional<Power<>> host_power{}, network_power{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(rows(field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days),
                        field(&I::datacenter, key::datacenter).defaulted("the fleet's, else none"),
                        field(&I::grid, key::grid).defaulted("the facility's or the fleet's, else US_Avg"),
@@ -71,8 +70,7 @@ struct SustainabilityModel : Model<SustainabilityModel> {
     double pue = 1;
     std::string region_name;
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(field(&R::it_energy, key::it_energy), field(&R::total_energy, key::total_energy),
                   field(&R::carbon_footprint, key::carbon_footprint),
                   field(&R::operational_carbon, key::operational_carbon),

@@ -38,8 +38,7 @@ struct TailLatencyModel : Model<TailLatencyModel> {
     std::optional<Time<>> target_latency{};
     std::optional<Fidelity> fidelity{};
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive").positive(),
                   field(&I::service_latency, key::service_latency),
                   field(&I::num_replicas, "num_replicas", "", "servers that share the line")
@@ -66,8 +65,7 @@ struct TailLatencyModel : Model<TailLatencyModel> {
     double stable_replicas = 1;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::is_stable, "is_stable", "", "the line has a steady state"),
           field(&R::queue_utilization, "queue_utilization", "",

@@ -44,8 +44,7 @@ struct TopologyModel : Model<TopologyModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(field(&I::fabric, key::fabric).defaulted("the fleet's own"),
                   field(&I::fleet, key::fleet).defaulted("a network alone"),
                   field(&I::topology, "topology", "", "shape of the network").defaulted("the fabric's own"),
@@ -69,8 +68,7 @@ struct TopologyModel : Model<TopologyModel> {
     double num_nodes = 0;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::effective_bandwidth, "effective_bandwidth", "GB/s",
                 "per node, when all nodes send across the middle"),

@@ -64,8 +64,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(
           rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
                field(&I::batch_size, key::batch_size).defaulted("one sequence"),
@@ -88,8 +87,7 @@ struct TrainingMemoryModel : Model<TrainingMemoryModel> {
     double microbatch_size = 1, microbatch_count = 1;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(field(&R::feasible, "feasible", "", "fits in memory"),
                   field(&R::memory, "memory", "", "memory of the fullest device by use"),
                   field(&R::total_memory, "total_memory", "GB", "sum of the parts"),

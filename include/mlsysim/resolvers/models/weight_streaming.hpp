@@ -50,8 +50,7 @@ struct WeightStreamingModel : Model<WeightStreamingModel> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(
           field(&I::workload, key::workload), field(&I::hardware, key::hardware),
           field(&I::seq_len, key::seq_len).defaulted("2048 tokens, or the longest that the model takes"),
@@ -75,8 +74,7 @@ struct WeightStreamingModel : Model<WeightStreamingModel> {
     double optimal_batch_size = 1, memory_utilization = 0;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::feasible, "feasible", "", "caches and activations fit on the device"),
           field(&R::token_throughput, key::token_throughput),

@@ -49,8 +49,7 @@ struct BatchingOptimizer : Optimizer<BatchingOptimizer> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(
           rows(field(&I::workload, key::workload), field(&I::hardware, key::hardware),
                field(&I::arrival_rate, "arrival_rate", "request/s", "requests that arrive").positive(),
@@ -88,8 +87,7 @@ struct BatchingOptimizer : Optimizer<BatchingOptimizer> {
     double queue_utilization = 0, slo_headroom_ratio = 0;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(field(&R::search, "search", "", "what was tried"),
                   field(&R::best_batch_size, "best_batch_size", "", "requests of a batch"),
                   field(&R::max_throughput, "max_throughput", "token/s", "tokens that the arrivals ask for"),

@@ -39,8 +39,7 @@ struct CompileModeOptimizer : Optimizer<CompileModeOptimizer> {
     bool first = true;
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(
           compilation_rows<I>(),
           rows(field(&I::steps, "steps", "", "steps that will run").non_negative().defaulted("one step"),
@@ -57,8 +56,7 @@ struct CompileModeOptimizer : Optimizer<CompileModeOptimizer> {
     CompileMode best_mode = CompileMode::eager;
     Time<> total, latency;
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(field(&R::search, "search", "", "what was tried"),
                   field(&R::best_mode, "best_mode", "", "mode of the least total time"),
                   field(&R::total, "total", "s", "compiling and all steps"),

@@ -40,8 +40,7 @@ struct CompressionOptimizer : Optimizer<CompressionOptimizer> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(
           rows(
               field(&I::workload, key::workload), field(&I::hardware, key::hardware),
@@ -60,8 +59,7 @@ struct CompressionOptimizer : Optimizer<CompressionOptimizer> {
     Data<> compressed_size;
     double inference_speedup = 1, estimated_accuracy_delta = 0;
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::search, "search", "", "what was tried"),
           field(&R::best, "best_candidate", "", "least loss of accuracy within the guard rails"),

@@ -46,8 +46,7 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(
           field(&I::workload, key::workload), field(&I::fleet, key::fleet),
           field(&I::batch_size, key::batch_size),
@@ -96,8 +95,7 @@ struct ParallelismOptimizer : Optimizer<ParallelismOptimizer> {
     double best_mfu = 0, scaling_efficiency = 0, memory_utilization = 0;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::search, "search", "", "what was tried"), field(&R::tp_size, key::tp_size),
           field(&R::pp_size, key::pp_size), field(&R::dp_size, key::dp_size),

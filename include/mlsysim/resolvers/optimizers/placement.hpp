@@ -38,8 +38,7 @@ struct PlacementOptimizer : Optimizer<PlacementOptimizer> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(field(&I::fleet, key::fleet), field(&I::duration_days, key::duration_days),
                   field(&I::regions, "regions", "", "names of grids, separated by commas")
                       .defaulted("US_Avg, Quebec, Iowa (textbook) or every grid (operator)"),
@@ -62,8 +61,7 @@ struct PlacementOptimizer : Optimizer<PlacementOptimizer> {
     double pue = 1;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::search, "search", "", "what was tried"),
           field(&R::best_region, "best_region", "", "grid of the cheapest region"),

@@ -42,8 +42,7 @@ struct GraphBreakSolver : Solver<GraphBreakSolver> {
     std::optional<double> steps{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return join(compilation_rows<I>(),
                   rows(field(&I::target_latency, key::target_latency),
                        field(&I::mode, "mode", "", "compile or cudagraphs").defaulted("compile"),
@@ -57,8 +56,7 @@ struct GraphBreakSolver : Solver<GraphBreakSolver> {
     Time<> latency, latency_without;
     std::optional<Time<>> longest_compile_time{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::breaks, key::breaks), field(&R::exact, "exact", "", "the same before it is rounded down"),
           field(&R::latency, key::latency),

@@ -40,8 +40,7 @@ struct SynthesisSolver : Solver<SynthesisSolver> {
     std::optional<Fidelity> fidelity{};
     const Conventions* conventions = nullptr;
 
-    static constexpr auto fields() {
-      using I = Inputs;
+    template <class I = Inputs> static constexpr auto fields() {
       return rows(
           field(&I::workload, key::workload), field(&I::target_latency, key::target_latency),
           field(&I::batch_size, key::batch_size).defaulted("one sample"),
@@ -62,8 +61,7 @@ struct SynthesisSolver : Solver<SynthesisSolver> {
     Time<> overhead;
     Fidelity fidelity{};
 
-    static constexpr auto fields() {
-      using R = Result;
+    template <class R = Result> static constexpr auto fields() {
       return rows(
           field(&R::required_bw, "required_bw", "GB/s", "memory bandwidth"),
           field(&R::required_flops, "required_flops", "TFLOP/s", "peak arithmetic rate"),

@@ -3,6 +3,7 @@
 #include "cli/reading_notes.hpp"
 
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/engine/plan_file.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/launch/fit.hpp>

@@ -1,3 +1,4 @@
+#include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/ops/regression/results.hpp>
 
 #include "ops/regression/budget_text.hpp"

@@ -4,14 +4,18 @@
 #include "cli/questions.hpp"
 
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/explore/ask/optimize.hpp>
 #include <mlsysim/files/detail/files.hpp>
+#include <mlsysim/pipeline/pipeline.hpp>
 #include <mlsysim/plot/answer_pictures.hpp>
 #include <mlsysim/plot/render.hpp>
 #include <mlsysim/plot/report_page.hpp>
 #include <mlsysim/plot/scenario_pictures.hpp>
 #include <mlsysim/plot/thing_pictures.hpp>
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/units/near_miss.hpp>
+#include <mlsysim/validation/validate.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

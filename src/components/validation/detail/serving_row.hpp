@@ -15,8 +15,7 @@ struct ServingRow {
   bool fewest_devices = false;
   double attainment = 0.99;
 
-  static constexpr auto fields() {
-    using R = ServingRow;
+  template <class R = ServingRow> static constexpr auto fields() {
     return rows(
         field(&R::in, "in", "", "inputs of InFlightBatchingModel; without an engine no host time is counted"),
         field(&R::node, "node", "", "node, for several devices")
