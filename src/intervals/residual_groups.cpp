@@ -5,6 +5,8 @@
 #include <mlsysim/files/csv.hpp>
 #include <mlsysim/files/detail/files.hpp>
 #include <mlsysim/specs/conventions.hpp>
+#include <mlsysim/specs/serving_engine.hpp>
+#include <mlsysim/specs/system.hpp>
 #include <mlsysim/units/detail/quoted.hpp>
 #include <mlsysim/zoo/loader.hpp>
 

@@ -9,8 +9,7 @@
 /// Example: 12 ms measured and 10 ms predicted: residual 0.182, written as 182 thousandths. The residuals 1,
 /// 2, ..., 30 are thinned to 2, 4, ..., 30.
 
-#include <mlsysim/specs/serving_engine.hpp>
-#include <mlsysim/specs/system.hpp>
+#include <mlsysim/fwd.hpp>
 
 #include <cstddef>
 #include <filesystem>

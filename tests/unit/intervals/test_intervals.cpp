@@ -5,6 +5,7 @@
 #include <mlsysim/intervals/model_error.hpp>
 
 #include <mlsysim/specs/serving_engine.hpp>
+#include <mlsysim/specs/system.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/unit.hpp>
 
