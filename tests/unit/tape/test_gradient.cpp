@@ -92,6 +92,14 @@ TEST_CASE("steps that are only marked keep the slope between them", "[tape]") {
   // At the edge of a page there is a jump on one side, which is looked at.
   const auto edge = gradient(entry, std::vector<double>{2.56}, {}, {}, Steps::marked);
   CHECK(edge.at(0, 0).change != 0.0);
+  CHECK(edge.at(0, 0).step == 0.0);
+  // One input at a tie: both sides, as where steps are followed.
+  const std::vector<double> tied{2e13, 4e10, 1e15, 2e12};  // 20 ms of work, 20 ms of traffic
+  const std::size_t rate[] = {3}, time[] = {0};
+  const auto both = gradient(law(0), tied, rate, time, Steps::marked), all = gradient(law(0), tied);
+  CHECK(both.at(0, 3).slope == Slope::kink);
+  CHECK(both.at(0, 3).right == all.at(0, 3).right);
+  CHECK(both.at(0, 3).left == all.at(0, 3).left);
   // A count is followed all the same.
   const std::size_t latency[] = {0};
   const auto count = gradient(law(3), std::vector<double>{20, 24}, {}, latency, Steps::marked);

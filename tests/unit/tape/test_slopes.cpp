@@ -47,15 +47,23 @@ TEST_CASE("slopes of every sample law are those of the tangents, wherever they a
     const Tape& tape = c.law->tape();
     Slopes backwards(tape);
     Tangents forwards(tape);
+    TangentsOf<1> one(tape, backwards.nodes());  // the same, of one input
     for (unsigned p = 0; p < 20; ++p) {
       const auto at = point(c, p);
       backwards.run(at);
       for (std::size_t i = 0; i < at.size(); ++i) {
         forwards.run(at, {&i, 1}, 1.0);
+        one.run(at, {&i, 1}, 1.0);
+        CHECK(one.step_up(0) == forwards.step_up(0));
+        CHECK(one.step_down(0) == forwards.step_down(0));
         for (std::size_t r = 0; r < tape.results(); ++r) {
           CAPTURE(c.law->info.id, p, i, r);
           backwards.reverse(r);
           CHECK(backwards.value(r) == forwards.value(r));
+          CHECK(one.value(r) == forwards.value(r));
+          CHECK(one.partial(r, 0) == forwards.partial(r, 0));
+          CHECK(one.steps(r, 0) == forwards.steps(r, 0));
+          CHECK(one.kinks(r, 0) == forwards.kinks(r, 0));
           const bool special = forwards.steps(r, 0) || forwards.kinks(r, 0);
           if (special) CHECK(backwards.rough(i));
           if (backwards.only_steps(i)) CHECK_FALSE(forwards.kinks(r, 0));
