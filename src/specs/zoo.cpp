@@ -41,6 +41,7 @@ struct Zoo::Shelves {
   /// position is that in load order.
   struct Slot {
     std::atomic<const void*> object{nullptr};
+    std::string name{};            ///< of a spec
     const Entry* entry = nullptr;  ///< of a spec that is there
     std::size_t position = 0, entry_position = 0;
     DeferredReader read{};
@@ -128,6 +129,7 @@ Zoo::Shelves::Slot& Zoo::Shelves::announce(const Entry& entry, DeferredReader re
       },
       ObjectType<T>::name);
   Slot& slot = of_type.new_slot(std::move(read));
+  slot.name = entry.name;
   slot.entry_position = entry_order.size();
   entry_order.push_back(nullptr);
   of_type.by_name.emplace(entry.name, &slot);
@@ -245,7 +247,7 @@ template <ZooSpec T> std::span<const T* const> Zoo::all() const {
 
 template <ZooSpec T> std::vector<std::string> Zoo::names() const {
   std::vector<std::string> out;
-  for (const T* spec : all<T>()) out.push_back(spec->name);
+  for (const auto& slot : shelves_->shelf<T>().slots) out.push_back(slot.name);  // no entry is read for it
   return out;
 }
 

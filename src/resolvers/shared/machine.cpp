@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
 
 namespace mlsysim {
 namespace {
@@ -41,9 +43,21 @@ double devices_in(const HardwareNode& entry) {
 }
 
 const Node* reference_node(const HardwareNode& hardware) {
-  for (const Node* node : standard_zoo().all<Node>())
-    if (node->reference && node->accelerator->name == hardware.name) return node;
-  return nullptr;
+  static std::mutex mutex;
+  static std::map<std::string, const Node*, std::less<>> found;
+  const std::lock_guard lock(mutex);
+  if (const auto at = found.find(hardware.name); at != found.end()) return at->second;
+  // An entry is read when it is asked for: those first that are called after the device, as most are.
+  const Zoo& zoo = standard_zoo();
+  const auto names = zoo.names<Node>();
+  for (const bool called_so : {true, false})
+    for (const auto& name : names) {
+      if ((name.find(hardware.name) != name.npos) != called_so) continue;
+      const Node& node = zoo.at<Node>(name);
+      if (node.reference && node.accelerator->name == hardware.name)
+        return found.emplace(hardware.name, &node).first->second;
+    }
+  return found.emplace(hardware.name, nullptr).first->second;
 }
 
 std::string devices_name(const HardwareNode& hardware, double devices, std::optional<double> per_node) {

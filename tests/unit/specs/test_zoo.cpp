@@ -67,6 +67,23 @@ TEST_CASE("addresses stay while a zoo grows and moves", "[spec]") {
   static_assert(!std::is_copy_constructible_v<Zoo> && std::is_nothrow_move_constructible_v<Zoo>);
 }
 
+TEST_CASE("names are told without reading what was deferred", "[spec]") {
+  Zoo zoo;
+  int read = 0;
+  for (const std::string name : {"A", "B"})
+    zoo.defer<HardwareNode>(entry(name, {name + "1"}), [&read, name](Zoo& z) {
+      if (z.is_read<HardwareNode>(name)) return;
+      ++read;
+      z.add(HardwareNode{}, entry(name, {name + "1"}));
+    });
+  CHECK(zoo.names<HardwareNode>() == std::vector<std::string>{"A", "B"});
+  CHECK(read == 0);
+  CHECK(zoo.at<HardwareNode>("B1").name == "B");
+  CHECK(read == 1);
+  CHECK(zoo.all<HardwareNode>().size() == 2);
+  CHECK(read == 2);
+}
+
 TEST_CASE("only is for zoos of a single entry", "[spec]") {
   Zoo zoo;
   CHECK_THROWS_WITH(zoo.only<HardwareNode>(), ContainsSubstring("found none"));
