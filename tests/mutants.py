@@ -286,13 +286,22 @@ def wilson(hits, of, z=1.96):
     return (middle - half) / (of + z * z), (middle + half) / (of + z * z)
 
 
+def compiled(counts):
+    return counts["killed"] + counts.get("recorded", 0) + counts["survived"]
+
+
 def share_of(counts):
-    """How many of the changes that compile were killed, in words."""
-    seen = counts["killed"] + counts["survived"]
+    """How many of the changes that compile were killed, in words, and where recorded answers were asked, how many more these saw."""
+    seen, recorded = compiled(counts), counts.get("recorded", 0)
     if not seen:
         return "none compiled"
-    low, high = wilson(counts["killed"], seen)
-    return f"{counts['killed']} of {seen} that compile killed: {100 * counts['killed'] / seen:.0f} %, 95 % interval {100 * low:.0f} to {100 * high:.0f} %"
+
+    def share(hits):
+        low, high = wilson(hits, seen)
+        return f"{100 * hits / seen:.0f} %, 95 % interval {100 * low:.0f} to {100 * high:.0f} %"
+
+    text = f"{counts['killed']} of {seen} that compile killed: {share(counts['killed'])}"
+    return f"{text}; with {recorded} that recorded answers see {share(counts['killed'] + recorded)}" if recorded else text
 
 
 def main():

@@ -7,6 +7,7 @@
 #include <mlsysim/lowering/listed.hpp>
 #include <mlsysim/lowering/single_op.hpp>
 #include <mlsysim/lowering/transformer.hpp>
+#include <mlsysim/timing/step.hpp>
 
 #include "by_hand.hpp"
 
@@ -210,6 +211,18 @@ TEST_CASE("experts without a sequence of their own, of another width, and folded
   double joined = 0;
   for (const auto& op : folded.ops) joined += op.name == "shared_experts_tp_reduce" ? op.count : 0;
   CHECK(joined == 0);
+}
+
+TEST_CASE("a pass whose parts take turns has two of whole sequences", "[lowering]") {
+  const auto parts = [](double batch, double ep) {
+    Plan<> p;
+    p.batch = batch, p.ep = ep;
+    return detail::two_batch_overlap(p);
+  };
+  CHECK(parts(8, 2) == 2);
+  CHECK(parts(8, 4) == 2);
+  CHECK(parts(2, 2) == 1);  // a sequence a rank
+  CHECK(parts(8, 1) == 1);  // nothing is exchanged
 }
 
 TEST_CASE("the fullest rank of experts, and what runs beside their exchange", "[lowering]") {

@@ -238,3 +238,19 @@ TEST_CASE("a state crosses the memory as often as its kernels say, by hand", "[l
   // 3 MB at 1,000 x 0.5 x 0.8 GB/s.
   CHECK_THAT(recurrence_cost(op, k, d).memory.in(u::us), WithinRel(3e6 / 400e9 * 1e6, 1e-12));
 }
+
+TEST_CASE("a chunk of linear attention pays for its triangle and for the state, by hand", "[lowering]") {
+  Device<> d = small_device();
+  d.compute.dense = 1 * u::GFLOP / u::s;
+  d.efficiency.matrix = 0.5;
+  Op<> op;
+  op.kind = OpKind::recurrence;
+  op.m = 64, op.n = 32, op.k = 16, op.copies = 2;
+  // A token: (3 x 16 + 2 x 32) x 2 x 64 = 14,336 FLOP of the triangle, 6 x 16 x 32 = 3,072 with the state;
+  // 128 tokens of two heads at 0.5 GFLOP/s.
+  const SettledRecurrence k{.known = true, .listed = true, .chunk = 64};
+  CHECK_THAT(recurrence_cost(op, k, d).compute.in(u::us), WithinRel(128 * 17408.0 / 0.5e9 * 1e6, 1e-12));
+  // A prompt of half a chunk has a triangle of its own length.
+  op.m = 32;
+  CHECK_THAT(recurrence_cost(op, k, d).compute.in(u::us), WithinRel(64 * 10240.0 / 0.5e9 * 1e6, 1e-12));
+}

@@ -83,3 +83,16 @@ TEST_CASE("products of one input that are not joined share it, by hand", "[lower
   e.software.joined = true;
   CHECK((e.frame().matrices(op) == 1 && e.frame().one_of(op).n == 12));
 }
+
+TEST_CASE("memory is asked for in pieces, and large arrays one by one, by hand", "[lowering]") {
+  Eager e;
+  e.software.allocation = 8 * u::us;
+  Op<> op;
+  op.m = 1024, op.k = 512, op.copies = 4, op.count = 3;
+  const LaunchPart part{
+      .kernel = LaunchKernel::allocation, .over = LaunchArray::inputs, .times = 2, .operators = 1};
+  // 4 MiB of 20 MiB, six times, 8 us for each piece.
+  CHECK(e.frame().small(part, op).host.in(u::us) == Approx(6 * 8 * 4 * 1.048576 / 20.97152).epsilon(1e-12));
+  op.copies = 16;
+  CHECK(e.frame().small(part, op).host.in(u::us) == Approx(6 * 8).epsilon(1e-12));
+}

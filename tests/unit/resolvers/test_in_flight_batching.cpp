@@ -173,6 +173,19 @@ TEST_CASE("in flight: prompts on workers of their own stop no step", "[catalogue
   CHECK(steady(in).is_stable);
 }
 
+TEST_CASE("in flight: a loop that one worker cannot feed waits for it", "[catalogue][in_flight]") {
+  auto in = request(1000, 100);
+  in.prefill_replicas = 1;
+  in.concurrency = 200;
+  const auto r = steady(in);
+  const double most = 1 / PlainPasses::prompt(1000);  // 25 prompts a second
+  CHECK(r.request_throughput.base() < most);
+  CHECK(r.request_throughput.base() > 0.9 * most);
+  // Little's law over all of the loop, most of which waits for the worker.
+  CHECK_THAT((r.request_throughput * *r.request_latency).base(), WithinRel(200, 1e-2));
+  CHECK(*r.ttft > 100.0 / r.request_throughput * unit::request);
+}
+
 TEST_CASE("in flight: goodput counts what meets the targets", "[catalogue][in_flight]") {
   auto in = request(1000, 100);
   in.arrival_rate = 8 * per_s;
