@@ -257,7 +257,7 @@ template <class T = double> class Steady {
   /// Time in which a device draws its full power in the time of a step, all micro-batches together.
   struct Draw {
     T decoding{1.0};  ///< share of the time in which steps run
-    T brought{0.0};   ///< prompts of a rank and micro-batch that begin in the time of a step
+    T brought{0.0};   ///< prompts of a rank and micro-batch that these devices begin in the time of a step
     Time<T> busy;
   };
   /// Every request that ends has drawn for its prompt and for its part of each of its steps; the kernels of
@@ -268,7 +268,7 @@ template <class T = double> class Steady {
     const T one{1.0}, running = max(T(all_running / s.inflight), one), begun = rate * s.itl.base(),
                       decode = begun * steps_;
     Draw out{.decoding = min(T(decode / max(all_running, one)), one),
-             .brought = begun / (s.inflight * p_.passes.plan.ep)};
+             .brought = separate() ? T{0.0} : T(begun / (s.inflight * p_.passes.plan.ep))};
     const Time<T> sampling = p_.engine.sampling * (running * p_.passes.step_device.draw.resident);
     const T joined = min(T(decode * (1.0 - own) / p_.passes.plan.pp), one);
     out.busy = ((busy(running) + sampling) * out.decoding + busy_prompts(out.brought, joined)) * s.inflight;

@@ -1,0 +1,75 @@
+// What is conserved where a service is divided: replicas, stages of a pipeline, pools, and the tokens of a
+// run.
+
+#include <support/catch.hpp>
+#include <support/zoo_entries.hpp>
+
+#include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/units/unit.hpp>
+
+using namespace mlsysim;
+
+namespace {
+
+double metric(const SystemEvaluation& card, const char* path) {
+  const Metric* m = card.find(path);
+  INFO(path);
+  REQUIRE(m != nullptr);
+  return std::get<double>(m->value);  // in its base unit
+}
+
+Scenario serving(double devices, double tp, double requests_per_second) {
+  Scenario s{.workload = &model("Llama3_70B"), .hardware = &device("H100")};
+  s.arrival_rate = requests_per_second * (unit::request / unit::s);
+  s.seq_len = 2048;
+  s.output_tokens = 256;
+  s.accelerators = devices;
+  s.tp_size = tp;
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("three replicas at three times the rate answer as one does", "[engine]") {
+  const auto one = SystemEvaluator::evaluate(serving(8, 8, 1)),
+             three = SystemEvaluator::evaluate(serving(24, 8, 3));
+  for (const char* same : {"performance.itl", "performance.ttft", "performance.p99_ttft",
+                           "performance.request_latency", "performance.mfu", "performance.prefill_mfu"})
+    CHECK(metric(three, same) == Approx(metric(one, same)).epsilon(1e-9));
+  for (const char* more : {"performance.request_throughput", "performance.token_throughput"})
+    CHECK(metric(three, more) == Approx(3 * metric(one, more)).epsilon(1e-9));
+  CHECK(metric(three, "performance.replicas") == 3);
+}
+
+TEST_CASE("devices do the same work at a rate, however they are divided", "[engine]") {
+  // 2 x 70.6e9 x 2,304 FLOP a request and some attention, on 24 devices of 989.5 TFLOP/s.
+  const auto together = SystemEvaluator::evaluate(serving(24, 8, 6));
+  auto pools = serving(24, 8, 6);
+  pools.prefill_replicas = 1;
+  const auto apart = SystemEvaluator::evaluate(pools);
+  const double work = 6 * 2 * 70.6e9 * 2304 / (24 * 989.5e12);
+  CHECK(metric(together, "performance.mfu") == Approx(work).epsilon(0.05));
+  CHECK(metric(apart, "performance.mfu") == Approx(metric(together, "performance.mfu")).epsilon(0.02));
+  CHECK(metric(apart, "performance.replicas") == 2);
+}
+
+TEST_CASE("one prompt uses one stage of a pipeline at a time", "[engine]") {
+  const auto flat = SystemEvaluator::evaluate(serving(4, 4, 0.1));
+  auto piped = serving(8, 4, 0.1);
+  piped.pp_size = 2;
+  CHECK(metric(SystemEvaluator::evaluate(piped), "performance.prefill_mfu") ==
+        Approx(0.5 * metric(flat, "performance.prefill_mfu")).epsilon(0.05));
+}
+
+TEST_CASE("a run takes its tokens over the tokens of a second", "[engine]") {
+  Scenario s{.workload = &model("Llama3_8B"), .hardware = &device("H100")};
+  s.mode = Mode::train;
+  s.accelerators = 8;
+  s.batch_size = 64;
+  s.seq_len = 4096;
+  s.zero_stage = 1;
+  s.training_tokens = 1e9 * unit::token;
+  const auto card = SystemEvaluator::evaluate(s);
+  CHECK(metric(card, "performance.training_time") * metric(card, "performance.token_throughput") ==
+        Approx(1e9 / metric(card, "performance.goodput_ratio")).epsilon(1e-9));
+}
