@@ -280,7 +280,7 @@ void rough_gradient(const LawEntry& law, Differ& at, std::span<const std::size_t
       set_steps(g, i, step.to, step.there, steps);
     } else {
       // A jump of `select` right here, or no step within the range: the value just beside tells the change.
-      // Of steps that are only marked the edge is just beside, too, where it is that near.
+      // Steps that are only marked have their edge just beside, too, where it is that near.
       double to = std::nextafter(g.in[i], range.high > g.in[i] ? INFINITY : -INFINITY);
       const double up = forward.up[seed], down = forward.down[seed], near = far * std::fabs(g.in[i]);
       if (const double over = g.in[i] + (up <= down ? up + near : -(down + near));
