@@ -110,7 +110,7 @@ class Together:
         self.bench, self.chosen, self.out, self.objects, self.folder_of_python = bench, chosen, set(), {}, bench.folder / "python"
         switch = bench.folder / "switch.hpp"
         switch.write_text(SWITCH)
-        self.flags = ["-include", str(switch), "-fmax-errors=0", "-fPIC", "-O1"]  # each program runs a hundred times
+        self.flags = ["-include", str(switch), "-fmax-errors=0", "-fPIC", "-O1", "-fno-inline"]  # fast, and with every function where a test finds it
         self.files = sorted({path for path, *_ in chosen.values()})
         self.inside = set()
         for path in self.files:

@@ -5,6 +5,7 @@
 #include <support/zoo_entries.hpp>
 
 #include <mlsysim/engine/evaluator.hpp>
+#include <mlsysim/estimate/evaluate.hpp>
 #include <mlsysim/units/unit.hpp>
 
 using namespace mlsysim;
@@ -72,4 +73,13 @@ TEST_CASE("a run takes its tokens over the tokens of a second", "[engine]") {
   const auto card = SystemEvaluator::evaluate(s);
   CHECK(metric(card, "performance.training_time") * metric(card, "performance.token_throughput") ==
         Approx(1e9 / metric(card, "performance.goodput_ratio")).epsilon(1e-9));
+}
+
+TEST_CASE("the fullest device is that with the largest share of its own memory", "[engine]") {
+  ServingEstimate<> e;
+  e.memory.total = 60 * unit::GB, e.memory.capacity = 80 * unit::GB;
+  e.prefill_memory_use.total = 90 * unit::GB, e.prefill_memory_use.capacity = 180 * unit::GB;
+  CHECK(&fullest_device(e) == &e.memory);
+  e.prefill_memory_use.total = 140 * unit::GB;
+  CHECK(&fullest_device(e) == &e.prefill_memory_use);
 }

@@ -253,4 +253,10 @@ TEST_CASE("a chunk of linear attention pays for its triangle and for the state, 
   // A prompt of half a chunk has a triangle of its own length.
   op.m = 32;
   CHECK_THAT(recurrence_cost(op, k, d).compute.in(u::us), WithinRel(64 * 10240.0 / 0.5e9 * 1e6, 1e-12));
+  // Without a list of launches it is the operator's own work, in plain arithmetic.
+  d.compute.vector = 2 * u::GFLOP / u::s;
+  d.efficiency.vector = 0.25;
+  op.work = 1e6 * u::FLOP;
+  const SettledRecurrence plain{.known = true, .chunk = 64};
+  CHECK_THAT(recurrence_cost(op, plain, d).compute.in(u::us), WithinRel(1e6 / 0.5e9 * 1e6, 1e-12));
 }

@@ -138,6 +138,16 @@ TEST_CASE("devices without a node share one, which is noted where they are sever
   CHECK(noted(2));
 }
 
+TEST_CASE("a message crosses the levels up to its neighbour's, over the narrowest", "[lowering]") {
+  // Nodes of 4, trays of 8 nodes, 2 trays; 1 GB at 100, 50 and 10 GB/s.
+  const auto l = links({level(4, 100, 1, 1), level(8, 50, 2, 1), level(2, 10, 3, 1)});
+  const auto to = [&](double stride) { return ms(Collective::point_to_point, 1e9, 2, l, stride); };
+  CHECK_THAT(to(1), WithinRel(10, 1e-9));
+  CHECK_THAT(to(4), WithinRel(20 + 2e-3, 1e-9));
+  CHECK_THAT(to(31), WithinRel(20 + 2e-3, 1e-9));  // the last node of the tray
+  CHECK_THAT(to(32), WithinRel(100 + 3e-3, 1e-9));
+}
+
 TEST_CASE("a collective of one rank is not launched", "[lowering]") {
   for (const double ranks : {1.0, 2.0}) {
     Op<> op = collective_op<double>(Collective::all_reduce, 1 * u::MB, ranks);
