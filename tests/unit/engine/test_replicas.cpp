@@ -54,6 +54,23 @@ TEST_CASE("devices do the same work at a rate, however they are divided", "[engi
   CHECK(metric(apart, "performance.replicas") == 2);
 }
 
+TEST_CASE("a loop that its worker cannot feed waits for it", "[engine]") {
+  // Prompts of 2,048 tokens take some 88 ms of eight devices: one worker brings at most 11.4 a second.
+  auto loop = serving(16, 8, 1);
+  loop.arrival_rate.reset();
+  loop.output_tokens = 16;
+  loop.batch_size = 64;
+  loop.prefill_replicas = 1;
+  const auto card = SystemEvaluator::evaluate(loop);
+  const double rate = metric(card, "performance.request_throughput");
+  CHECK(rate < 12);
+  CHECK(rate > 9);
+  // Little's law: most of the loop waits for the worker.
+  CHECK(rate * metric(card, "performance.request_latency") == Approx(64).epsilon(0.02));
+  // Its worker is busy nearly all the time, half of the devices; each is drawn for what it does.
+  CHECK(metric(card, "performance.mfu") == Approx(rate * 2 * 70.6e9 * 2064 / (16 * 989.5e12)).epsilon(0.06));
+}
+
 TEST_CASE("one prompt uses one stage of a pipeline at a time", "[engine]") {
   const auto flat = SystemEvaluator::evaluate(serving(4, 4, 0.1));
   auto piped = serving(8, 4, 0.1);
