@@ -1,10 +1,13 @@
-// What a steady state keeps of passes that it priced, and what leaves a device whose host has the embedding.
+// What a steady state keeps of passes that it priced, what a longer prompt of its own takes, and what leaves
+// a device whose host has the embedding.
 
+#include <mlsysim/estimate/first_token_spread.hpp>
 #include <mlsysim/estimate/host_embedding.hpp>
 #include <mlsysim/estimate/recent.hpp>
 
 #include <support/catch.hpp>
 
+#include <cmath>
 #include <memory>
 
 using namespace mlsysim;
@@ -50,4 +53,18 @@ TEST_CASE("rows of an embedding in host memory leave the stages that had them", 
   CHECK(left(true, 2, 1) == std::pair(9520.0, 10000.0));   // the last of several stages has no embedding
   CHECK(left(true, 1, 0) == std::pair(10000.0, 10000.0));  // it is the output matrix, which stays
   CHECK(left(false, 1, 1) == std::pair(10000.0, 10000.0));
+}
+
+TEST_CASE("what a prompt takes at a share lies between the shares that are known", "[resolvers]") {
+  const std::array<Time<>, 4> known{1.0 * unit::s, 2.0 * unit::s, 3.0 * unit::s, 4.0 * unit::s};
+  const auto at = [&](double share) { return detail::beyond_at<double>(known, share).in(unit::s); };
+  CHECK(at(0.2) == 1);
+  CHECK(at(0.5) == 1);
+  CHECK(at(0.9) == Approx(2));
+  CHECK(at(0.95) == Approx(3));
+  CHECK(at(0.99) == Approx(4));
+  // A half at 50 %, a tenth at 90 %: at 80 % ln(2.5) / ln(5) of the way; beyond 99 % it goes on.
+  CHECK(at(0.8) == Approx(1 + std::log(2.5) / std::log(5.0)));
+  CHECK(at(0.97) == Approx(3 + std::log(5.0 / 3) / std::log(5.0)));
+  CHECK(at(0.998) == Approx(3 + std::log(25.0) / std::log(5.0)));
 }
