@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kLeastHalf = 0.005;  // of a logarithm: what repeats of one measurement differ by at least
 constexpr double kOtherKinds = 5;  // groups for which those of all other kinds of quantities count together
+constexpr std::size_t kOtherLink = kAparts;  // the next bit: factors do not tell links apart
 constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
 
 bool same(const std::string& a, const std::string& b) { return !a.empty() && a == b; }
@@ -54,21 +55,19 @@ ModelErrorBand ModelErrorBand::of_rate() const {
   return out;
 }
 
-/// Groups that take no part: a group and its twin, those of a table, all that have a member of their subject
-/// in common, or the device or software of one.
+/// Groups that take no part: a group and its twin, those of a table, or all of the device, the software or
+/// the kind of link of a subject.
 struct ErrorBook::Left {
   std::size_t group = kNobody, twin = kNobody;
   std::string_view table{};
-  std::string ErrorSubject::*member = nullptr;
-  std::string_view of_member{};
   const ErrorSubject* about = nullptr;
   std::size_t apart = kKnown;
 
   [[nodiscard]] bool out(std::size_t g, const ResidualGroup& r) const {
     return g == group || g == twin || (!table.empty() && r.table == table) ||
-           (member != nullptr && r.subject.*member == of_member) ||
            (about != nullptr && (((apart & kOtherDevice) != 0 && r.subject.device == about->device) ||
-                                 ((apart & kOtherSoftware) != 0 && r.subject.origin == about->origin)));
+                                 ((apart & kOtherSoftware) != 0 && r.subject.origin == about->origin) ||
+                                 ((apart & kOtherLink) != 0 && r.subject.link == about->link)));
   }
 };
 
@@ -324,12 +323,11 @@ std::vector<StratumCoverage> ErrorBook::strata() const {
     };
     if (!group.unmeasured) {
       add(0, {.group = g, .twin = twins_[g]});
-      add(2, {.member = &ErrorSubject::origin, .of_member = about.origin});
-      if (!about.link.empty()) add(3, {.member = &ErrorSubject::link, .of_member = about.link});
+      add(2, {.about = &about, .apart = kOtherSoftware});
+      if (!about.link.empty()) add(3, {.about = &about, .apart = kOtherLink});
     }
     // A device that was left out has the figures of its class.
-    if (group.unmeasured || twins_[g] == kNobody)
-      add(1, {.member = &ErrorSubject::device, .of_member = about.device});
+    if (group.unmeasured || twins_[g] == kNobody) add(1, {.about = &about, .apart = kOtherDevice});
   }
   std::vector<StratumCoverage> out;
   for (auto& [stratum, s] : sums)
@@ -387,7 +385,8 @@ const ErrorBook& ErrorBook::standard_of(std::string_view metric) {
   const std::lock_guard lock(mutex);
   auto at = books.find(metric);
   if (at != books.end()) return at->second;
-  auto factors = read_band_factors();
+  static const BandFactors shipped = read_band_factors();  // one answer asks for several metrics
+  auto factors = shipped;
   const auto own = factors.find(kind_of(metric));
   if (own == factors.end() || own->second.size() != kAparts)
     factors = standard().factors();  // those of all metrics

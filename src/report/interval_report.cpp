@@ -1,9 +1,9 @@
-#include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/report/interval_report.hpp>
 
 #include "detail/human.hpp"
 #include "detail/json_value.hpp"
 
+#include <mlsysim/explore/ask/intervals.hpp>
 #include <mlsysim/reflect/label.hpp>
 #include <mlsysim/report/table.hpp>
 #include <mlsysim/units/detail/json_text.hpp>

@@ -1,11 +1,12 @@
-#include <mlsysim/engine/plan_assertion.hpp>
-#include <mlsysim/engine/scorecard.hpp>
 #include <mlsysim/report/scorecard_report.hpp>
 
+#include "detail/json_value.hpp"
+
+#include <mlsysim/engine/plan_assertion.hpp>
+#include <mlsysim/engine/scorecard.hpp>
 #include <mlsysim/report/detail/text_layout.hpp>
 #include <mlsysim/units/detail/json_text.hpp>
 #include <mlsysim/units/detail/quoted.hpp>
-#include "detail/json_value.hpp"
 
 #include <fmt/format.h>
 

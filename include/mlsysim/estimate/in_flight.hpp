@@ -152,7 +152,7 @@ template <class T = double> struct ReplicaPasses {
   }
 };
 
-/// The passes of a replica that serves. Engines read their own kernels for routed experts: in a step they
+/// The passes of a replica that serves. Engines bring their own kernels for routed experts: in a step they
 /// multiply by warp, 16 rows at a time, where a library fills a warp group's 64; prompts fill whole tiles.
 template <class T> [[nodiscard]] ReplicaPasses<T> replica_passes(const ServingProblem<T>& v) {
   const T warp_rows{16.0};

@@ -1,13 +1,13 @@
-#include <mlsysim/pipeline/pipeline.hpp>
 #include <mlsysim/plot/thing_pictures.hpp>
-#include <mlsysim/specs/system.hpp>
-#include <mlsysim/validation/validate.hpp>
 
 #include <mlsysim/estimate/memory_account.hpp>
+#include <mlsysim/pipeline/pipeline.hpp>
 #include <mlsysim/specs/provenance.hpp>
+#include <mlsysim/specs/system.hpp>
 #include <mlsysim/units/error.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/unit.hpp>
+#include <mlsysim/validation/validate.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

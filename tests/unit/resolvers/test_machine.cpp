@@ -11,6 +11,7 @@
 #include <mlsysim/zoo/loader.hpp>
 
 #include <algorithm>
+#include <map>
 
 using namespace mlsysim;
 
@@ -92,4 +93,19 @@ TEST_CASE("devices that fill racks are called by the racks", "[resolvers]") {
   CHECK(devices_name(gb200, 72, 8) == "72 x GB200");
   CHECK(devices_name(gb200, 1, {}) == "GB200");
   CHECK(devices_name(standard_zoo().at<HardwareNode>("H100"), 72, {}) == "72 x H100");
+}
+
+TEST_CASE("a device ships in one machine at most, which is found", "[catalogue]") {
+  std::map<std::string, const Node*> shipped_in;
+  for (const Node* node : standard_zoo().all<Node>())
+    if (node->reference) {
+      INFO(node->name);
+      CHECK(shipped_in.emplace(node->accelerator->name, node).second);
+    }
+  CHECK(shipped_in.size() > 20);
+  for (const auto* hardware : standard_zoo().all<HardwareNode>()) {
+    INFO(hardware->name);
+    const auto at = shipped_in.find(hardware->name);
+    CHECK(reference_node(*hardware) == (at == shipped_in.end() ? nullptr : at->second));
+  }
 }

@@ -56,7 +56,7 @@ template <class T = double> class Steady {
     draft_steps_ = ceil_div(drafted_, p.draft_predicts);
   }
 
-  /// Mean step with `running` requests when `others` of them read a prompt every `steps` steps.
+  /// Mean step with `running` requests when `others` of them bring a prompt every `steps` steps.
   struct Step {
     Time<T> itl, decode_step_time, mixed_step_time;  ///< host included
     Time<T> one_pass;                                ///< of the passes with prompts of a step
@@ -75,7 +75,7 @@ template <class T = double> class Steady {
       return sqrt(prompt_passes * (1.0 - prompt_passes)) * abs(T((mixed_step_time - block) / mean_pass()));
     }
   };
-  /// The mean step of `all_running` requests, of which `all_others` read prompts.
+  /// The mean step of `all_running` requests, of which `all_others` bring prompts.
   ///
   /// With a pipeline the requests are divided over micro-batches in flight, one a stage: everything here is
   /// then of one of them, and a step is a cycle of all. With one stage there is one.

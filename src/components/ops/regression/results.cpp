@@ -1,9 +1,9 @@
-#include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/ops/regression/results.hpp>
 
 #include "ops/regression/budget_text.hpp"
 #include "ops/regression/cell_subject.hpp"
 
+#include <mlsysim/engine/field_input.hpp>
 #include <mlsysim/engine/scenario_builder.hpp>
 #include <mlsysim/explore/subject/subject.hpp>
 #include <mlsysim/ops/graph_breaks/ingest.hpp>
