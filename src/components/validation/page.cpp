@@ -54,6 +54,9 @@ constexpr std::string_view kHead =
     "interval holds |\n"
     "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: |\n";
 
+constexpr std::string_view kWholeTables =
+    "The rows are those of the whole tables that MLSYSIM_TABLES names, not of the samples that ship.\n\n";
+
 constexpr std::string_view kMore =
     "## More detail\n\n"
     "* `mlsysim validate TABLE` shows one table: the rows left out and the reasons, the ablations, and the "
@@ -304,6 +307,7 @@ std::vector<CalibrationCheck> read_calibration_checks(const std::filesystem::pat
 
 std::string accuracy_page(std::span<const TableResult> results, std::span<const Calibration> calibrations) {
   std::string out(kHead);
+  if (!whole_tables().empty()) out.insert(out.find("## Errors by topic"), kWholeTables);
   out += topics(results);
   out += aims(results);
   out += largest_errors(results);
