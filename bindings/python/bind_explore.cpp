@@ -72,6 +72,11 @@ LawEntry heeding_signals(const LawEntry& law) {
       const LawEntry& l = heeded(self);
       return l.tape();
     };
+  if (law.narrowed != nullptr)
+    out.narrowed = [](const void* self, const TapeReduction& known) {
+      const LawEntry& l = heeded(self);
+      return l.narrowed(l.self.get(), known);
+    };
   return out;
 }
 

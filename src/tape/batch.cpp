@@ -77,7 +77,7 @@ void BatchKernel::run_plain(std::span<const Column> in, std::span<const std::spa
 }
 
 Tape BatchKernel::wanted_part(std::span<const std::optional<double>> fixed) const {
-  return reduced(law_->tape(), {.fixed = fixed, .results = results_});
+  return law_->part({.fixed = fixed, .results = results_});
 }
 
 const ColumnProgram& BatchKernel::program_for(std::span<const Column> in, std::size_t points) {

@@ -203,7 +203,7 @@ ExportedProgram::ExportedProgram(const LawEntry& law, std::span<const std::size_
     std::iota(wanted.begin(), wanted.end(), std::size_t{0});
   }
   for (const auto i : wanted) results_.push_back(law.results.at(i));
-  tape_ = reduced(law.tape(), {.results = wanted, .all = wanted.empty()});
+  tape_ = law.part({.results = wanted, .all = wanted.empty()});
 }
 
 std::string ExportedProgram::c_source(std::string_view name) const {

@@ -40,7 +40,7 @@ class Differ {
       for (const std::size_t i : inputs) fixed[i].reset();
     }
     results_ = results;
-    tape_ = reduced(law_.tape(), {.fixed = fixed, .results = results});
+    tape_ = law_.part({.fixed = fixed, .results = results});
     tangents_.emplace(tape_);
     rounded_ = rounded_nodes(tape_.recording());
     here_.resize(tape_.size());

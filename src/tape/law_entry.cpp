@@ -1,6 +1,7 @@
 #include <mlsysim/tape/law_entry.hpp>
 
 #include <mlsysim/reflect/range.hpp>
+#include <mlsysim/tape/tape.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>
@@ -32,6 +33,10 @@ void check_count(const LawEntry& law, std::size_t found) {
 }
 
 }  // namespace
+
+Tape LawEntry::part(const TapeReduction& known) const {
+  return narrowed != nullptr ? narrowed(self.get(), known) : reduced(tape(), known);
+}
 
 std::size_t LawEntry::input(std::string_view name) const { return index_of(inputs, name, "input", info.id); }
 std::size_t LawEntry::result(std::string_view name) const {

@@ -155,7 +155,7 @@ class Slice {
   [[nodiscard]] Tape alone(std::size_t result) const {
     std::vector<std::optional<double>> fixed(at_.begin(), at_.end());
     fixed[q_.free].reset();
-    return reduced(law_.tape(), {.fixed = fixed, .results = {&result, 1}});
+    return law_.part({.fixed = fixed, .results = {&result, 1}});
   }
   [[nodiscard]] std::vector<double> results_at(const std::vector<double>& xs, std::size_t result) const {
     if (law_.is_law()) return column(ColumnProgram(alone(result)), xs);

@@ -126,17 +126,20 @@ Tape reduced(const Tape& tape, const TapeReduction& known) {
   std::vector<std::uint32_t> wanted;
   if (known.all && known.results.empty()) wanted = r.outputs;
   for (const auto i : known.results) wanted.push_back(r.outputs[i]);
-  if (known.box.empty() &&
+  if (known.box.empty() && known.inputs.empty() &&
       std::none_of(known.fixed.begin(), known.fixed.end(), [](const auto& x) { return x.has_value(); }))
     return Tape(compacted(r, wanted));
   Recorder recorder;
-  std::vector<Recorded> in;
+  std::vector<Recorded> in(r.inputs);
   std::vector<Interval> box(known.box.begin(), known.box.end());
-  for (std::size_t i = 0; i < r.inputs; ++i) {
-    const Recorded x = recorder.input();
-    const bool fixed = i < known.fixed.size() && known.fixed[i].has_value();
-    in.push_back(fixed ? Recorded(*known.fixed[i]) : x);
-    if (fixed && !box.empty()) box[i] = Interval(*known.fixed[i]);
+  if (known.inputs.empty())
+    for (Recorded& x : in) x = recorder.input();
+  else
+    for (const std::size_t i : known.inputs) in[i] = recorder.input();
+  for (std::size_t i = 0; i < known.fixed.size(); ++i) {
+    if (!known.fixed[i]) continue;
+    in[i] = Recorded(*known.fixed[i]);
+    if (!box.empty()) box[i] = Interval(*known.fixed[i]);
   }
   // Nodes that are not needed are not visited.
   const auto live = detail::live_nodes(r, wanted);

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 // "MLSZOO", the mark of a cache; the version of this format, then a word whose byte order shows. Change the
 // version with YamlNode.
-constexpr char kMagic[8] = {'M', 'L', 'S', 'Z', 'O', 'O', '0', '3'};
+constexpr char kMagic[8] = {'M', 'L', 'S', 'Z', 'O', 'O', '0', '4'};
 constexpr std::uint32_t kByteOrder = 0x01020304u;
 static_assert(std::is_trivially_copyable_v<YamlNode> && sizeof(YamlNode) == 24);
 

@@ -47,10 +47,12 @@ def both(case):
     if case.kind == "in flight":
         spread = bool({"seq_len_cv", "seq_len_law", "output_tokens_cv", "output_tokens_law"} & set(case.asked))
         theirs, ours = {} if spread else library.in_flight(**case.asked), in_flight.answer(**case.asked)
+        alone = {name: ours.pop(name) for name in list(ours) if name.startswith("scenario.")}  # what a scenario alone says
         # A scenario in steady state must say the same, where it can say it and the replica keeps up.
         if ours.get("feasible") and ours.get("is_stable"):
             theirs |= {f"scenario.{name}": value for name, value in library.steady(**case.asked).items()}
-            both = {f"scenario.{name}": ours[name] for name in ours if f"scenario.{name}" in theirs}
+            both = {f"scenario.{name}": ours[name] for name in ours} | alone
+            both = {name: value for name, value in both.items() if name in theirs}
             ours = both if spread else ours | both  # lengths that differ are of scenarios alone
         return theirs, ours
     return library.answer(**case.asked), scenario.answer(**case.asked)

@@ -12,6 +12,7 @@ import device
 import experts
 import formats
 import launches
+import macro
 import memory
 import model
 import operators
@@ -353,6 +354,38 @@ class Steady:
         host = (self.with_host(mean, min(1.0, requests)) - mean) * self.chunks
         return SimpleNamespace(kernels=total - launches, host=launches + host)
 
+    def prompt_work(self):
+        """Arithmetic of a prompt a rank that takes it, and its time at full power, over all stages."""
+        work = busy = 0.0
+        for new, held in serving.chunks_of(self.s.seq_len, self.s.cached_prefix_len, self.chunk):
+            one = self.workers.prefill(self.prompt_ranks, new, held)
+            work, busy = work + one.whole.work, busy + one.busy
+        return work, busy
+
+    def shares(self, step, rate, running, devices, busy, most_busy):
+        """Shares of the peak and of full power, over all devices that there are. Arithmetic is conserved: who ends had
+        a prompt, and in each of its steps a part of the work of its lane.
+
+        `busy`: share of full power of the devices that decode; `most_busy`: what a power cap leaves of it"""
+        s, stages = self.s, self.s.pp_size
+        peak = self.passes.device.matrix_rate * stages
+        work, prompt_busy = self.prompt_work()
+        lane = max(running / step.lanes, 1.0)
+        # Steps a second that all lanes take together: no more than follow each other without a pause.
+        steps = min(rate * self.steps / lane, step.lanes * max(1.0, 1 / max(running, 1.0)) / step.itl)
+        arithmetic = steps * self.passes.decode(lane, self.context).whole.work
+        alone = self.alone(1)
+        out = {"prefill_mfu": min(1.0, work / (peak * (alone.kernels + alone.host)))}
+        if not s.prefill_replicas:
+            return out | {"mfu": min(1.0, (arithmetic + rate / s.ep_size * work) / peak), "utilization": busy}
+        own = s.tp_size * stages * s.ep_size / devices
+        taken = rate / (s.prefill_replicas * self.prompt_ranks * stages)  # prompts a second, for each rank of a worker
+        # A rank has the arithmetic of its stage.
+        prompts = min(1.0, taken * work / self.passes.device.matrix_rate)
+        out["mfu"] = min(1.0, arithmetic / peak) * own + prompts * (1 - own)
+        out["utilization"] = busy * own + min(most_busy, taken * prompt_busy) * (1 - own)
+        return out
+
     def with_own(self, mean, quantile, share):
         return self.prompts.with_own(mean, quantile, share, lambda factor: self.one_pass(self.s.seq_len * factor))
 
@@ -576,7 +609,17 @@ def answer(**asked):
             out.pop("rest")
     # Every stage works on each lane once; each pass keeps to a cap, and so does their mean.
     limits = passes.device.limits
-    out["utilization"] = min(limits.budget if limits else 1.0, steady.draw(step, rate, running, loop.own) / (s.pp_size * step.itl))
+    budget = limits.budget if limits else 1.0
+    out["utilization"] = min(budget, steady.draw(step, rate, running, loop.own) / (s.pp_size * step.itl))
+    if s.fidelity == "operator":
+        shares = steady.shares(step, rate, running, devices, out["utilization"], budget)
+        out.update({f"scenario.{name}": value for name, value in shares.items()})
+        # Energy hangs on the share of full power, which no scorecard shows.
+        fleet = device.fleet_of(s.device, devices)
+        beside = macro.host_power(s.device) + macro.network_power(fleet)
+        spent = macro.macro(fleet, shares["utilization"], 1, rate * s.output_tokens, beside=beside, fidelity=s.fidelity)
+        if spent:
+            out["scenario.macro.energy_per_token"] = spent.energy_per_token
     queue = not s.concurrency and not s.arrival_rate
     late = max(0.0, s.concurrency / rate - loop.first - loop.decoding) if s.concurrency else 0.0
     if "ttft" in out:

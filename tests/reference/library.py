@@ -232,7 +232,7 @@ NOT_IN_SCENARIOS = {"max_batch_size", "num_requests", "equal_lengths", "balanced
 OF_THE_STEADY_STATE = {"ttft", "itl", "p99_itl", "p50_ttft", "p99_ttft", "ttft_ingress", "ttft_queue", "ttft_dispatch",
                        "ttft_prefill", "ttft_egress", "request_latency", "p99_request_latency", "token_throughput",
                        "request_throughput", "capacity", "running_requests", "max_active_requests", "kv_cache_size",
-                       "waiting_requests"}
+                       "waiting_requests", "mfu", "prefill_mfu", "macro.energy_per_token"}
 
 
 def steady(**asked):

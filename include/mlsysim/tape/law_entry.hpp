@@ -19,6 +19,7 @@
 namespace mlsysim {
 
 class Tape;
+struct TapeReduction;
 
 /// An erased law. Numbers are in the canonical base units, in the order of `inputs` and `results`.
 ///
@@ -35,12 +36,16 @@ struct LawEntry {
   std::string (*attempt)(const void* self, const double* in, double* out) = nullptr;
   /// The tape of a law, which lives as long as `self` and the program; null for code that was not recorded.
   const Tape& (*recorded)(const void* self) = nullptr;
+  /// A part of that tape, where it comes straight from another law; null: it is taken from the tape.
+  Tape (*narrowed)(const void* self, const TapeReduction& known) = nullptr;
 
   /// Whether there is a tape: derivatives, bounds and derivations are then exact, else differences, samples
   /// and none.
   [[nodiscard]] bool is_law() const { return recorded != nullptr; }
   /// @pre is_law()
   [[nodiscard]] const Tape& tape() const { return recorded(self.get()); }
+  /// What remains of the tape where inputs are fixed. @pre is_law()
+  [[nodiscard]] Tape part(const TapeReduction& known) const;
 
   /// Index of an input. @throws LookupError naming near misses
   [[nodiscard]] std::size_t input(std::string_view name) const;

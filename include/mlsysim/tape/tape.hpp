@@ -64,10 +64,12 @@ struct TapeReduction {
   /// Results that are wanted; empty with `all`: every one.
   std::span<const std::size_t> results{};
   bool all = true;
+  /// Inputs that the part has, in their order, where all others are fixed; empty: all keep their positions.
+  std::span<const std::size_t> inputs{};
 };
 
-/// The part of a tape that remains. Inputs keep their positions, and the wanted results their order. Names
-/// and calls of laws are dropped. Values keep their bits.
+/// The part of a tape that remains, with the wanted results in their order. Names and calls of laws are
+/// dropped. Values keep their bits.
 [[nodiscard]] Tape reduced(const Tape& tape, const TapeReduction& known);
 
 /// Records `f(inputs) -> results`, which computes with `Recorded`.

@@ -53,17 +53,23 @@ struct MovingScenario {
   }
   /// From the inputs that move to the results that are listed; made when it is first asked for.
   [[nodiscard]] const Tape& tape() const {
-    made_.call([&] {
-      tape_ = record_tape(inputs.size(), [&](std::span<const Recorded> in) {
-        std::vector<Recorded> all(base.begin(), base.end());
-        for (std::size_t i = 0; i < inputs.size(); ++i) all[inputs[i]] = in[i];
-        const auto found = replay(law->tape(), all);
-        std::vector<Recorded> out;
-        for (const auto r : results) out.push_back(found[r]);
-        return out;
-      });
-    });
+    made_.call([&] { tape_ = part({}); });
     return tape_;
+  }
+  /// The part of it where more inputs are fixed, straight from the law.
+  [[nodiscard]] Tape part(const TapeReduction& known) const {
+    std::vector<std::optional<double>> fixed(base.begin(), base.end());
+    std::vector<Interval> box;
+    if (!known.box.empty()) box.assign(base.begin(), base.end());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      fixed[inputs[i]] = i < known.fixed.size() ? known.fixed[i] : std::nullopt;
+      if (!box.empty()) box[inputs[i]] = known.box[i];
+    }
+    std::vector<std::size_t> wanted, kept(inputs.begin(), inputs.end());
+    if (known.all && known.results.empty()) wanted.assign(results.begin(), results.end());
+    for (const std::size_t r : known.results) wanted.push_back(results[r]);
+    return reduced(law->tape(),
+                   {.fixed = fixed, .box = box, .results = wanted, .all = false, .inputs = kept});
   }
 
  private:
@@ -217,6 +223,9 @@ std::shared_ptr<const MovingScenario> use_problem(Subject& out, const ResolvedSc
   };
   out.entry.recorded = [](const void* self) -> const Tape& {
     return static_cast<const MovingScenario*>(self)->tape();
+  };
+  out.entry.narrowed = [](const void* self, const TapeReduction& known) {
+    return static_cast<const MovingScenario*>(self)->part(known);
   };
   out.entry.self = state;
   out.derive = [state](std::span<const double> point, std::size_t result, std::span<const std::string> open) {
