@@ -131,8 +131,8 @@ ErrorFacts placed(ErrorFacts facts, const std::string& file, std::string_view by
 }
 
 std::uint64_t content_hash(std::string_view bytes) {
-  // Multiply and fold eight bytes at a time, in four lanes that do not wait for each other; not cryptographic, it
-  // only tells an edited file from the cached one.
+  // Multiply and fold eight bytes at a time, in four lanes that do not wait for each other; not
+  // cryptographic, it only tells an edited file from the cached one.
   constexpr std::uint64_t prime = 0x9E3779B97F4A7C15u;
   constexpr std::size_t lanes = 4, word = sizeof(std::uint64_t);
   const auto mix = [](std::uint64_t& h, std::uint64_t x) {

@@ -44,7 +44,7 @@ struct LawEntry {
   [[nodiscard]] bool is_law() const { return recorded != nullptr; }
   /// @pre is_law()
   [[nodiscard]] const Tape& tape() const { return recorded(self.get()); }
-  /// What remains of the tape where inputs are fixed. @pre is_law()
+  /// The part of the tape that remains where inputs are fixed. @pre is_law()
   [[nodiscard]] Tape part(const TapeReduction& known) const;
 
   /// Index of an input. @throws LookupError naming near misses

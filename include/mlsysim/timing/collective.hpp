@@ -130,8 +130,6 @@ template <class T> [[nodiscard]] Spread<T> spread_of(const T& ranks, const T& st
   out.ring = out.exchange = level_rate(links[first]);
   out.step = out.climb = links[first].latency;
   out.nodes = ceil_div(ranks, here);
-  out.turns = links[first].latency * (out.nodes - 1.0);
-  out.per_byte = (1.0 - 1.0 / out.nodes) * (Data<T>::from_base(T{1.0}) / out.ring);
   if (top == first) return out;
   struct OfLevel {
     T parts, all;  // of a level in one part of the next, and in the group
@@ -145,7 +143,6 @@ template <class T> [[nodiscard]] Spread<T> spread_of(const T& ranks, const T& st
     return i == top ? narrower : select(links[i].peers > one, narrower, so_far);
   };
   at(first - 1).way = out.ring = out.exchange = Bandwidth<T>::from_base(T{1e30});
-  out.turns = out.per_byte = Time<T>();
   for (int i = first; i <= top; ++i) {
     below = below * links[i].peers;
     const T reached = i == top ? ranks : clamp(floor(below / stride), here, ranks);

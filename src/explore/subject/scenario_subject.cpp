@@ -53,11 +53,16 @@ struct MovingScenario {
   }
   /// From the inputs that move to the results that are listed; made when it is first asked for.
   [[nodiscard]] const Tape& tape() const {
-    made_.call([&] { tape_ = part({}); });
+    made_.call([&] { tape_ = part_of_law({}); });
     return tape_;
   }
-  /// The part of it where more inputs are fixed, straight from the law.
+  /// The part of it where more inputs are fixed: straight from the law where the tape was not asked for.
   [[nodiscard]] Tape part(const TapeReduction& known) const {
+    return made_.done() ? reduced(tape_, known) : part_of_law(known);
+  }
+
+ private:
+  [[nodiscard]] Tape part_of_law(const TapeReduction& known) const {
     std::vector<std::optional<double>> fixed(base.begin(), base.end());
     std::vector<Interval> box;
     if (!known.box.empty()) box.assign(base.begin(), base.end());
@@ -72,7 +77,6 @@ struct MovingScenario {
                    {.fixed = fixed, .box = box, .results = wanted, .all = false, .inputs = kept});
   }
 
- private:
   mutable detail::Once made_;
   mutable Tape tape_;
 };

@@ -4,9 +4,13 @@
 #include <support/catch.hpp>
 #include <support/zoo_entries.hpp>
 
+#include <mlsysim/engine/detail/settle.hpp>
 #include <mlsysim/engine/evaluator.hpp>
 #include <mlsysim/estimate/evaluate.hpp>
+#include <mlsysim/timing/fidelity_model.hpp>
 #include <mlsysim/units/unit.hpp>
+
+#include <algorithm>
 
 using namespace mlsysim;
 
@@ -54,6 +58,17 @@ TEST_CASE("devices do the same work at a rate, however they are divided", "[engi
   CHECK(metric(apart, "performance.replicas") == 2);
 }
 
+TEST_CASE("a replica and its worker need their devices", "[engine]") {
+  auto pools = serving(24, 8, 6);
+  pools.prefill_replicas = 1;
+  Notes quiet;
+  auto problem = std::get<ServingProblem<>>(settle(ResolvedScenario(pools, quiet), quiet));
+  // Two replicas of eight devices and a worker of eight.
+  CHECK(evaluate(problem).feasibility.plan_fits == 1);
+  problem.accelerators = 23;
+  CHECK(evaluate(problem).feasibility.plan_fits == 0);
+}
+
 TEST_CASE("a loop that its worker cannot feed waits for it", "[engine]") {
   // Prompts of 2,048 tokens take some 88 ms of eight devices: one worker brings at most 11.4 a second.
   auto loop = serving(16, 8, 1);
@@ -99,4 +114,22 @@ TEST_CASE("the fullest device is that with the largest share of its own memory",
   CHECK(&fullest_device(e) == &e.memory);
   e.prefill_memory_use.total = 140 * unit::GB;
   CHECK(&fullest_device(e) == &e.prefill_memory_use);
+}
+
+TEST_CASE("a roofline has the work and the traffic of the operators, and nothing else", "[engine]") {
+  for (const char* name : {"BERT_Large", "Llama3_8B"}) {
+    Scenario s{.workload = &model(name), .hardware = &device("H100"), .batch_size = 8, .seq_len = 512};
+    s.mode = Mode::infer;
+    Notes quiet;
+    auto problem = std::get<InferenceProblem<>>(settle(ResolvedScenario(s, quiet), quiet));
+    const auto priced = evaluate(problem);
+    problem.fidelity_model = &roofline_model();
+    const auto roof = evaluate(problem);
+    CHECK(roof.arithmetic_intensity.base() == Approx(priced.arithmetic_intensity.base()).epsilon(1e-12));
+    // Whichever takes longer: the work at the peak, or the traffic at the bandwidth of the data sheet.
+    const auto work = roof.latency * problem.device.compute.dense * roof.mfu;
+    const auto memory = work / roof.arithmetic_intensity / problem.device.memory.bandwidth;
+    CHECK(roof.latency.base() ==
+          Approx(std::max((work / problem.device.compute.dense).base(), memory.base())).epsilon(1e-12));
+  }
 }

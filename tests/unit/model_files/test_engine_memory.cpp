@@ -235,3 +235,25 @@ TEST_CASE("weights that fill a device leave no tokens, and counts have an end", 
     CHECK_THROWS_AS(memory_account(q, conventions_of(standard_zoo())), DomainError);
   }
 }
+
+TEST_CASE("weights that leave the device are on the host", "[model_files]") {
+  const auto d = device_of(80);
+  for (const char* name : {"Qwen3_8B", "Mixtral_8x7B"}) {
+    MemoryQuestion q;
+    q.model = &standard_zoo().at<Workload>(name);
+    q.device = &d;
+    q.precision = Precision::bf16;
+    const auto bytes = [&](MemoryPart part) {
+      return memory_account(q, conventions_of(standard_zoo())).sum(part) / unit::B;
+    };
+    const double whole = bytes(MemoryPart::weights);
+    CHECK(bytes(MemoryPart::host) == 0);
+    q.offload_weights = 0.25;
+    CHECK(bytes(MemoryPart::weights) == Approx(0.75 * whole).epsilon(1e-12));
+    CHECK(bytes(MemoryPart::host) == Approx(0.25 * whole).epsilon(1e-12));
+    // Of the experts alone: what stays and what goes are the whole still.
+    q.offload_weights = 0, q.offload_experts = 0.5;
+    CHECK(bytes(MemoryPart::weights) + bytes(MemoryPart::host) == Approx(whole).epsilon(1e-12));
+    CHECK((bytes(MemoryPart::host) > 0) == (name == std::string_view("Mixtral_8x7B")));
+  }
+}

@@ -10,6 +10,7 @@
 #include <support/catch.hpp>
 #include <support/zoo_entries.hpp>
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -78,6 +79,29 @@ TEST_CASE("files of llama.cpp mix layouts", "[catalogue][measured]") {
   // An embedding that is the head too is stored as the head.
   const auto tied = format_of("Llama3_2_1B", "H100", {.weight_format = WeightFormat::q2_k});
   CHECK_THAT(bits(tied.edge), WithinRel(6.5625, 2e-4));
+}
+
+TEST_CASE("experts in blocks of another size have the format nearest in bytes", "[catalogue]") {
+  Workload m = model("Mixtral_8x7B");
+  // Four bits with 2.5 bytes for 64 values: 0.539 bytes, of which int4 has 0.520 and nf4 0.516.
+  m.formats = {{.tensors = TensorGroup::experts,
+                .precision = Precision::int4,
+                .block = 64,
+                .block_rows = 1,
+                .scale = 2.5 * u::B}};
+  Notes quiet;
+  CHECK(served_format(m, {}, device("H100"), nullptr, quiet).experts == WeightFormat::int4);
+}
+
+TEST_CASE("files of 16 bits alone are what stands for any model", "[catalogue]") {
+  Workload m = model("Llama3_8B");
+  m.formats = {{.tensors = TensorGroup::all, .precision = Precision::bf16}};
+  NoteBook book;
+  Notes notes(book);
+  const auto f = served_format(m, {}, device("V100"), nullptr, notes);
+  CHECK(f.precision == Precision::fp16);  // the device's usual one: it has no rate in bf16
+  CHECK(
+      std::ranges::none_of(book.assumptions, [](const Assumption& a) { return a.name == "weight_format"; }));
 }
 
 TEST_CASE("devices multiply what they have a rate for and widen the rest", "[catalogue]") {

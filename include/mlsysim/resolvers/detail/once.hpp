@@ -15,12 +15,13 @@ namespace mlsysim::detail {
 class Once {
  public:
   template <class F> void call(F&& make) {
-    if (made_.load(std::memory_order_acquire)) return;
+    if (done()) return;
     const std::lock_guard lock(mutex_);
     if (made_.load(std::memory_order_relaxed)) return;
     std::forward<F>(make)();
     made_.store(true, std::memory_order_release);
   }
+  [[nodiscard]] bool done() const { return made_.load(std::memory_order_acquire); }
 
  private:
   std::atomic<bool> made_{false};
