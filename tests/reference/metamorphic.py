@@ -303,13 +303,13 @@ EXCEPTIONS = [
           "sooner, and their products can have fewer tiles.",
           [BATCH], 0.35, lambda a: a.mode == "train"),
     Known("waits of the zero-bubble schedule",
-          "The weight gradients of the slowest stage fill the waits. Another rate can make another end of the pipeline the "
-          "slowest one, whose weight gradients are shorter.",
-          [ARITHMETIC], 0.15, lambda a: a.options.get("schedule") == "zero_bubble"),
+          "The weight gradients of the slowest stage fill the waits. Another rate, or longer launches, can make another end of the "
+          "pipeline the slowest one, whose weight gradients are shorter.",
+          [ARITHMETIC, OVERHEADS], 0.15, lambda a: a.options.get("schedule") == "zero_bubble"),
     Known("shorter passes of prompts",
           "Where fewer prompts share the token budget of a pass, passes are shorter: they fill a pipeline sooner, and large "
           "products sustain a higher rate for a short time.",
-          [SEQUENCE], 0.2, lambda a: a.mode == "serve" and a.options["batch_size"] > 1),
+          [SEQUENCE], 0.25, lambda a: a.mode == "serve" and a.options["batch_size"] > 1),
     Known("shorter passes of prompts fill a pipeline",
           "Where a pass of k of m prompts becomes k passes, (k - 1) (p - 1) of m + k (p - 1) times of a prompt on p stages are saved, of "
           "which k <= m leaves at most (p - 1) / p.",
@@ -333,7 +333,7 @@ EXCEPTIONS = [
           "So fewer KV heads, which have more queries each, take longer steps.",
           [HEADS], 0.4, lambda a: a.mode == "train"),
     Known("more KV heads fill more units", "Each KV head is a block of its own, and blocks run at once.",
-          [HEADS], 0.03, lambda a: a.mode != "train"),
+          [HEADS], 0.04, lambda a: a.mode != "train"),
     Known("the default micro-batch uses the memory that is free",
           "Where recomputation or sharding frees memory, a micro-batch has more sequences: the step is faster and fills the "
           "memory again.",

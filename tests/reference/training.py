@@ -181,7 +181,9 @@ def step(v):
             room += one.kernels() * plan.overlap - one.hidden_ahead(plan, end.blocks)
         under_kernels = min(pieces, room)
         slowing = under_kernels * plan.overlap_slowdown
-        return end.update.total - under_kernels + slowing - min(pieces - under_kernels + slowing, end.launch_wait)
+        return end.update.total - under_kernels + slowing - min(
+            pieces - under_kernels + slowing, end.launch_wait + slow.slot - end.slot
+        )
 
     later = first if exposed(first) > exposed(last) else last
     out.update, out.updated = exposed(later), later.update

@@ -290,13 +290,14 @@ template <class T>
   // The exchange of a step hides under the backward pass of its last micro-batch and the forward pass of the
   // next step, except its last piece, which is not ready before the backward pass is over. Kernels hide what
   // the passes themselves prefetch first. The exchange slows kernels beside it, but not a device that waits
-  // for the host. The next step waits for both ends, of which the faster one may hold more weights.
-  const auto exposed = [&](const StageCost<T>& end) -> Time<T> {
+  // for the host, or for the slowest stage. The next step waits for both ends, of which the faster one may
+  // hold more weights.
+  const auto exposed = [&](const StageCost<T>& end, const Time<T>& slot) -> Time<T> {
     const Time<T> ahead = end.update.prefetch_comm * (1.0 - 1.0 / end.exchanges);
     const Time<T> beside_kernels = min(ahead, end.room(plan)) * (1.0 - plan.overlap_slowdown);
-    return end.update.total - min(ahead, beside_kernels + end.launch_wait(plan));
+    return end.update.total - min(ahead, beside_kernels + end.launch_wait(plan) + (slowest - slot));
   };
-  const Time<T> update_first = exposed(first), update_last = exposed(last);
+  const Time<T> update_first = exposed(first, slot_first), update_last = exposed(last, slot_last);
   const auto first_later = update_first > update_last;
   step.update = max(update_first, update_last);
   step.stage = {select_members(first_slower, first.forward, last.forward),
