@@ -1,9 +1,14 @@
 // Rows of a launch list, by hand: what a kernel of a framework takes, and products that it does not join.
 
+#include <mlsysim/specs/zoo.hpp>
 #include <mlsysim/timing/launches.hpp>
+#include <mlsysim/timing/pass_estimator.hpp>
+#include <mlsysim/timing/views.hpp>
+#include <mlsysim/zoo/loader.hpp>
 
 #include "by_hand.hpp"
 
+#include <memory>
 #include <span>
 
 using namespace by_hand;
@@ -95,4 +100,25 @@ TEST_CASE("memory is asked for in pieces, and large arrays one by one, by hand",
   CHECK(e.frame().small(part, op).host.in(u::us) == Approx(6 * 8 * 4 * 1.048576 / 20.97152).epsilon(1e-12));
   op.copies = 16;
   CHECK(e.frame().small(part, op).host.in(u::us) == Approx(6 * 8).epsilon(1e-12));
+}
+
+TEST_CASE("what a framework does before a pass is waited for where it launches the kernels", "[lowering]") {
+  const auto& gpt = standard_zoo().at<Workload>("GPT2_Small");
+  const auto model = model_view(gpt, Phase::prefill);
+  Plan<> plan;
+  plan.batch = 2, plan.new_tokens = plan.context = 64;
+  plan.activation_bytes = 2 * u::B, plan.kv_bytes = 2 * u::B, plan.weight_bytes = 2 * u::B / u::param;
+  Device<> device;
+  device.compute.dense = device.compute.vector = 1e14 * u::FLOP / u::s;
+  device.memory.bandwidth = 1 * u::TB / u::s;
+  auto software = std::make_shared<Software>();
+  software->clock = Frequency<>::from_base(1e9);
+  const auto took = [&](Time<> step, Time<> launch) {
+    software->step = step;
+    device.software = software;
+    return operator_estimator<double>().prefill({model, plan, launch}, device, {}, 64).total.in(u::ms);
+  };
+  // A graph is replayed by the device alone.
+  CHECK(took(3 * u::ms, Time<>()) == took(Time<>(), Time<>()));
+  CHECK_THAT(took(3 * u::ms, 1 * u::us), WithinRel(took(Time<>(), 1 * u::us) + 3, 1e-12));
 }

@@ -252,6 +252,18 @@ TEST_CASE("a cluster may list its levels", "[lowering]") {
   CHECK_THROWS_AS(machine(cluster), InputError);
 }
 
+TEST_CASE("rings go through all devices of a node whose levels are stated", "[lowering]") {
+  Node bus = node("L40S_8GPU_no_peer_access");
+  bus.levels.erase(bus.levels.begin());
+  bus.levels.front().peers = 4;  // two switches of four
+  Fleet machines;
+  machines.node = &bus;
+  CHECK(machine(machines).form.levels == 3);  // with the network between nodes
+  CHECK(machine(machines).form.algorithm == CollectiveAlgorithm::flat);
+  machines.node = &node("DGX_H100");
+  CHECK(machine(machines).form.algorithm == CollectiveAlgorithm::usual);
+}
+
 TEST_CASE("what holds for every ladder", "[lowering]") {
   std::mt19937 bits(7);
   const auto pick = [&](double low, double high) {
