@@ -169,7 +169,7 @@ def capped(a):
     if "power_cap" not in a.options or "power" not in a:
         return True
     free = a.asked.again(power_cap=None)
-    return free is None or "power" not in free or a["power"] <= number(free["power"]) * (1 + (1e-6 if a.options.get("load") == "burst" else 0.02))
+    return free is None or "power" not in free or a["power"] <= number(free["power"]) * (1 + (0.02 if a.options.get("load") == "concurrency" else 1e-6))
 
 
 def prices(a):
