@@ -258,7 +258,8 @@ TEST_CASE("rings go through all devices of a node whose levels are stated", "[lo
   bus.levels.front().peers = 4;  // two switches of four
   Fleet machines;
   machines.node = &bus;
-  CHECK(machine(machines).form.levels == 3);  // with the network between nodes
+  CHECK(machine(machines).form.levels == 3);  // with the network between nodes, of which there is one
+  CHECK(machine(machines).level3.peers == 1);
   CHECK(machine(machines).form.algorithm == CollectiveAlgorithm::flat);
   machines.node = &node("DGX_H100");
   CHECK(machine(machines).form.algorithm == CollectiveAlgorithm::usual);
