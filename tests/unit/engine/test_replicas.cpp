@@ -133,3 +133,17 @@ TEST_CASE("a roofline has the work and the traffic of the operators, and nothing
           Approx(std::max((work / problem.device.compute.dense).base(), memory.base())).epsilon(1e-12));
   }
 }
+
+TEST_CASE("the towers of a model are divided as its weights are", "[engine]") {
+  Scenario s{.workload = &model("Llama3_8B"), .hardware = &device("H100"), .batch_size = 8};
+  s.mode = Mode::train;
+  s.fidelity = Fidelity::textbook;
+  s.accelerators = 8;
+  s.tp_size = 2;
+  s.pp_size = 4;
+  Notes quiet;
+  auto problem = std::get<TrainingProblem<>>(settle(ResolvedScenario(s, quiet), quiet));
+  const auto without = evaluate(problem).memory.weights;
+  problem.plan.tower_bytes = 8 * unit::GB;
+  CHECK((evaluate(problem).memory.weights - without) / unit::GB == Approx(1.0).epsilon(1e-9));
+}
