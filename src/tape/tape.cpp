@@ -126,16 +126,16 @@ Tape reduced(const Tape& tape, const TapeReduction& known) {
   std::vector<std::uint32_t> wanted;
   if (known.all && known.results.empty()) wanted = r.outputs;
   for (const auto i : known.results) wanted.push_back(r.outputs[i]);
-  if (known.box.empty() && known.inputs.empty() &&
+  if (known.box.empty() && !known.inputs &&
       std::none_of(known.fixed.begin(), known.fixed.end(), [](const auto& x) { return x.has_value(); }))
     return Tape(compacted(r, wanted));
   Recorder recorder;
   std::vector<Recorded> in(r.inputs);
   std::vector<Interval> box(known.box.begin(), known.box.end());
-  if (known.inputs.empty())
-    for (Recorded& x : in) x = recorder.input();
+  if (known.inputs)
+    for (const std::size_t i : *known.inputs) in[i] = recorder.input();
   else
-    for (const std::size_t i : known.inputs) in[i] = recorder.input();
+    for (Recorded& x : in) x = recorder.input();
   for (std::size_t i = 0; i < known.fixed.size(); ++i) {
     if (!known.fixed[i]) continue;
     in[i] = Recorded(*known.fixed[i]);

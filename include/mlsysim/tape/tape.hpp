@@ -64,8 +64,8 @@ struct TapeReduction {
   /// Results that are wanted; empty with `all`: every one.
   std::span<const std::size_t> results{};
   bool all = true;
-  /// Inputs that the part has, in their order, where all others are fixed; empty: all keep their positions.
-  std::span<const std::size_t> inputs{};
+  /// Inputs that the part has, in their order, where all others are fixed; nothing: all keep their positions.
+  std::optional<std::span<const std::size_t>> inputs{};
 };
 
 /// The part of a tape that remains, with the wanted results in their order. Names and calls of laws are

@@ -90,11 +90,18 @@ TEST_CASE("fixing inputs folds what hangs on them and keeps every bit", "[tape]"
           std::vector<double> given(n, -1.0);
           given[kept] = moved[kept];
           CHECK(same(part(given), (*c.law)(moved)));
+          // Nor is there a place for them where the part has its own inputs alone.
+          const Tape own = reduced(tape, {.fixed = fixed, .inputs = std::span<const std::size_t>(&kept, 1)});
+          REQUIRE(own.inputs() == 1);
+          CHECK(same(own(std::vector<double>{moved[kept]}), (*c.law)(moved)));
         }
       }
     const auto at = point(c, 0);
     const std::vector<std::optional<double>> all(at.begin(), at.end());
     const Tape nothing = reduced(tape, {.fixed = all});
+    const Tape alone = reduced(tape, {.fixed = all, .inputs = std::span<const std::size_t>()});
+    CHECK(alone.inputs() == 0);
+    CHECK(same(alone({}), (*c.law)(at)));
     CHECK(same(nothing(std::vector<double>(n, -1.0)), (*c.law)(at)));
     if (tape.recording().loops.empty())
       for (std::size_t r = 0; r < nothing.results(); ++r) CHECK(nothing.fixed(nothing.output(r)).has_value());
