@@ -4,8 +4,8 @@ usage: mutants_together.py <toolchain.json of a finished build> [--room ROOM ...
 
 A change becomes code that compiles either way: `a + b` reads `a + mutant::Sign{7} * b`, `min(` reads `mutant::min_max<7>(`, a number is
 chosen. The sources and tests that read a changed file are compiled once, and each change is a run of the test programs with MUTANT=7. Lines
-with which the copy does not compile are left as they are; what stands there is tried one by one, as mutants.py does. What the first
-test programs of its room do not see is asked of the second program of the laws (tests/reference/compare.py), over a Python module linked with
+with which the copy does not compile are left as they are; what stands there is tried one by one, as mutants.py does, and then with a
+module of its own. What the first test programs of its room do not see is asked of the second program of the laws (tests/reference/compare.py), over a Python module linked with
 the same objects, then of the recorded answers (tests/golden), which know that a number moved and not that it is wrong, and then of the other
 test programs. Samples are drawn room by room, those of `mutants.py --room ROOM --sample N --seed N`.
 """
@@ -16,6 +16,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -198,6 +199,7 @@ class Together:
         """The Python package of the build, with a module that has the changes."""
         tools, to = self.bench.tools, self.folder_of_python / "mlsysim"
         built = pathlib.Path(tools["binary_dir"])
+        shutil.rmtree(to, ignore_errors=True)
         to.mkdir(parents=True)
         for path in (built / "python" / "mlsysim").iterdir():
             if path.suffix == ".so":
@@ -207,6 +209,20 @@ class Together:
                     sys.exit(f"{path.name} does not link: {linked.stderr[-2000:]}")
             else:
                 (to / path.name).symlink_to(path)
+
+    def alone(self, text, path):
+        """What the second program and the recorded answers say of one change, which no test program sees."""
+        copy, objects = self.place(path), []
+        copy.write_text(text)
+        try:
+            for source in mutants.sources_of(path) + mutants.users_of(path):
+                objects.append(self.bench.folder / f"alone{len(objects)}.o")
+                if not self.bench.compile(copy if source == path else source, objects[-1], [f"-I{source.parent}", "-fPIC", "-O1"]):
+                    return "refused"
+        finally:
+            copy.unlink()
+        self.link_module(objects)
+        return "killed" if not self.agrees(-1, *SECOND) else "survived" if self.agrees(-1, *RECORDED) else "recorded"
 
     def agrees(self, k, script, *arguments):
         """Whether a script of the tests that asks the package sees no difference."""
@@ -233,7 +249,10 @@ class Together:
             for p in self.files:
                 self.place(p).unlink(missing_ok=True)
             text = "\n".join(lines)
-            return self.bench.fate_of_source(text, path) if is_linked(path) else self.bench.fate_of(text, path, self.tests[path])
+            if not is_linked(path):
+                return self.bench.fate_of(text, path, self.tests[path])
+            fate = self.bench.fate_of_source(text, path)
+            return self.alone(text, path) if fate == "survived" else fate
         if not is_linked(path):
             return "survived" if all(self.passes(p, k) for p in self.tests[path]) else "killed"
         first = mutants.first_of(path)

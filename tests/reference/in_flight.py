@@ -456,6 +456,9 @@ def answer(**asked):
         late = 0.0
     if late > 0:
         out["scenario.waiting_requests"] = late * rate
+        for name in ("p50_ttft", "p99_ttft"):  # of those that have a slot, behind a wait that all have
+            if name in out:
+                out["scenario." + name] = out[name] + late
     if queue or late > 0:  # a queue that never empties has no mean wait
         for name in ("p50_ttft", "p99_ttft", "p50_ttft_queue", "p99_ttft_queue", "slo_attainment"):
             out.pop(name, None)
