@@ -1,6 +1,7 @@
 #include "detail/read_table.hpp"
 
 #include <mlsysim/reflect/range.hpp>
+#include <mlsysim/units/detail/trimmed.hpp>
 #include <mlsysim/units/format.hpp>
 #include <mlsysim/units/near_miss.hpp>
 #include <mlsysim/units/unit_registry.hpp>
@@ -277,6 +278,13 @@ void read_range(ReadContext& ctx, NodeRef node, const std::string& path, const N
              .hint = "swap the ends, or correct one of the three"});
 }
 
+/// A number as it is written on one line: between quotes it may have blanks and breaks.
+std::string in_one_line(std::string_view text) {
+  std::string out(trimmed(text));
+  std::replace_if(out.begin(), out.end(), is_blank, ' ');
+  return out;
+}
+
 }  // namespace
 
 std::optional<AnyQuantity> read_figure(ReadContext& ctx, NodeRef node, const std::string& path,
@@ -296,7 +304,7 @@ std::optional<AnyQuantity> read_figure(ReadContext& ctx, NodeRef node, const std
   }
   auto q = read_number(ctx, *value, path, rule);
   if (!q || !check_range(ctx, *value, path, rule, *q)) return std::nullopt;
-  figure.authored = std::string(value->text());
+  figure.authored = in_one_line(value->text());
   figure.base = q->base();
   const auto [line, column] = value->place();
   figure.where = {ctx.source->file, static_cast<int>(line), static_cast<int>(column)};

@@ -59,6 +59,18 @@ TEST_CASE("a figure that was changed is written exactly and loses its old text",
   CHECK(again.only<HardwareNode>().memory.capacity->base() == 80e9 / 3);
 }
 
+TEST_CASE("a number between quotes is written without what stands around it", "[zoo]") {
+  const Zoo zoo = load_text(
+      "schema: mlsysim/price@1\nentries:\n- name: cloud.electricity\n"
+      "  value: \" 0.12\\nUSD/kWh\"\n  year: '2024 '\n",
+      "own.yaml", standard_zoo());
+  const auto first = to_yaml(zoo, *zoo.entries().front());
+  CHECK(first.find("value: 0.12 USD/kWh\n") != std::string::npos);
+  CHECK(first.find("year: 2024\n") != std::string::npos);
+  const Zoo again = load_text(first, "again.yaml", standard_zoo());
+  CHECK(to_yaml(again, *again.entries().front()) == first);
+}
+
 TEST_CASE("a device made by hand is written and read back", "[zoo]") {
   HardwareNode h;
   h.name = "Hand made: 1";
