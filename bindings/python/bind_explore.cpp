@@ -67,16 +67,10 @@ LawEntry heeding_signals(const LawEntry& law) {
       const LawEntry& l = heeded(self);
       return l.attempt(l.self.get(), in, to);
     };
-  if (law.recorded != nullptr)
-    out.recorded = [](const void* self) -> const Tape& {
-      const LawEntry& l = heeded(self);
-      return l.tape();
-    };
-  if (law.narrowed != nullptr)
-    out.narrowed = [](const void* self, const TapeReduction& known) {
-      const LawEntry& l = heeded(self);
-      return l.narrowed(l.self.get(), known);
-    };
+  if (law.recorded != nullptr) {
+    out.recorded = [](const void* self) -> const Tape& { return heeded(self).tape(); };
+    out.narrowed = [](const void* self, const TapeReduction& known) { return heeded(self).part(known); };
+  }
   return out;
 }
 
