@@ -63,7 +63,6 @@ SAME = [
     ("if (share < 1) hold(outside,", "<", "nothing is held of nothing"),
     ("const T gap = in.spare - in.lacks, safe =", "1.0", "without a gap both ends lack nothing, and the quotient is 0"),
     ("for (int i = 0; i < 200 && exceeding(line, service, service_cv, high) > above; ++i) {", ">", "an end that is reached exactly bounds the bisection, too"),
-    ("out.per_byte = (1.0 - 1.0 / out.nodes)", "/", "one level holds all ranks: there is one node"),
     ("const PassBreakdown<T> cost = times == 1 ?", "1", "once a cost is the cost"),
     ("return {.touched = in.experts * (1.0 - pow(max(T(1.0 - share), T(1e-300)), in.tokens)),", "1e-300", "beside 1 every power of a base next to 0 is 0"),
 ]

@@ -5,9 +5,10 @@ usage: mutants_together.py <toolchain.json of a finished build> [--room ROOM ...
 A change becomes code that compiles either way: `a + b` reads `a + mutant::Sign{7} * b`, `min(` reads `mutant::min_max<7>(`, a number is
 chosen. The sources and tests that read a changed file are compiled once, and each change is a run of the test programs with MUTANT=7. Lines
 with which the copy does not compile are left as they are; what stands there is tried one by one, as mutants.py does, and then with a
-module of its own. What the first test programs of its room do not see is asked of the second program of the laws (tests/reference/compare.py), over a Python module linked with
-the same objects, then of the recorded answers (tests/golden), which know that a number moved and not that it is wrong, and then of the other
-test programs. Samples are drawn room by room, those of `mutants.py --room ROOM --sample N --seed N`.
+module of its own. What the first test programs of its room do not see is asked of the second program of the laws
+(tests/reference/compare.py), over a Python module linked with the same objects, then of the recorded answers (tests/golden), which know that
+a number moved and not that it is wrong, and then of the other test programs. Samples are drawn room by room, those of
+`mutants.py --room ROOM --sample N --seed N`.
 """
 
 import argparse
